@@ -1,9 +1,10 @@
 /*
  * batch_norm.c: batch norm, forward and backward; formulae in norm.h.
  *
- * While training: a pass for the means, a pass for the squares around them (mean(x^2) - mean^2 would
- * cancel), a pass that writes y. The gradient: a pass for the two sums per channel, a pass that
- * writes dx. All passes cut rows the same way; each cut keeps two numbers a channel in the scratch.
+ * While training: a pass for the means, a pass for the squares around them (mean(x^2) - mean^2
+ * would cancel), a pass that writes y. The gradient: a pass for the two sums per channel, a pass
+ * that writes dx. All passes cut rows the same way; each cut keeps two numbers a channel in the
+ * scratch.
  */
 #include "kernel/norm.h"
 

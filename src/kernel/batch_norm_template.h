@@ -7,7 +7,8 @@
  */
 
 /* One cut's sums per channel: of (x - mean)^power for power 1 and 2 (kind), or of dy and dy h. */
-static VARIANT_TARGET void VARIANT(batch_cuts)(void *context, int64_t begin, int64_t end, int thread)
+static VARIANT_TARGET void VARIANT(batch_cuts)(void *context, int64_t begin, int64_t end,
+                                               int thread)
 {
     (void)thread;
     const batch_call *call = context;
@@ -15,21 +16,24 @@ static VARIANT_TARGET void VARIANT(batch_cuts)(void *context, int64_t begin, int
     const int64_t rows_per_cut = fr_rows_per_cut(call->norm.n_rows);
     const real *mean = call->mean, *inverse = call->inverse;
     for (int64_t cut = begin; cut < end; cut++) {
-        real *first_sum = (real *)call->scratch + cut * 2 * channels, *second_sum = first_sum + channels;
+        real *first_sum = (real *)call->scratch + cut * 2 * channels,
+             *second_sum = first_sum + channels;
         for (int64_t c = 0; c < 2 * channels; c++)
             first_sum[c] = 0;
         const int64_t first = cut * rows_per_cut, past = first + rows_per_cut;
         const int64_t last = past < call->norm.n_rows ? past : call->norm.n_rows;
         for (int64_t row = first; row < last; row++) {
             const real *x = (const real *)call->x + row * channels * inner;
-            const real *dy = (const real *)call->dy + (call->kind == BATCH_GRADIENT ? row * channels * inner : 0);
+            const real *dy = (const real *)call->dy +
+                             (call->kind == BATCH_GRADIENT ? row * channels * inner : 0);
             if (call->kind == BATCH_MEAN)
                 for (int64_t c = 0; c < channels; c++)
                     first_sum[c] += inner == 1 ? x[c] : VARIANT(row_sum)(x + c * inner, inner);
             else if (call->kind == BATCH_VARIANCE)
                 for (int64_t c = 0; c < channels; c++)
-                    first_sum[c] += inner == 1 ? (x[c] - mean[c]) * (x[c] - mean[c])
-                                               : VARIANT(row_squares)(x + c * inner, mean[c], inner);
+                    first_sum[c] += inner == 1
+                                        ? (x[c] - mean[c]) * (x[c] - mean[c])
+                                        : VARIANT(row_squares)(x + c * inner, mean[c], inner);
             else if (inner == 1)
                 for (int64_t c = 0; c < channels; c++) {
                     first_sum[c] += dy[c];
@@ -75,8 +79,10 @@ static void VARIANT(batch_inverse)(const batch_call *call, int64_t n_cuts, doubl
         inverse[c] = (real)(1 / sqrt((n > 0 ? squares / n : 0) + call->norm.epsilon));
         if (n > 0) {
             const double unbiased = n > 1 ? squares / (n - 1) : 0;
-            running_mean[c] = (real)((1 - momentum) * (double)running_mean[c] + momentum * (double)mean[c]);
-            running_variance[c] = (real)((1 - momentum) * (double)running_variance[c] + momentum * unbiased);
+            running_mean[c] =
+                (real)((1 - momentum) * (double)running_mean[c] + momentum * (double)mean[c]);
+            running_variance[c] =
+                (real)((1 - momentum) * (double)running_variance[c] + momentum * unbiased);
         }
     }
 }
@@ -91,12 +97,14 @@ static void VARIANT(batch_from_states)(const batch_call *call)
     }
 }
 
-static VARIANT_TARGET void VARIANT(batch_apply)(void *context, int64_t begin, int64_t end, int thread)
+static VARIANT_TARGET void VARIANT(batch_apply)(void *context, int64_t begin, int64_t end,
+                                                int thread)
 {
     (void)thread;
     const batch_call *call = context;
     const int64_t channels = call->norm.channels, inner = call->norm.inner;
-    const real *mean = call->mean, *inverse = call->inverse, *scale = call->scale, *bias = call->bias;
+    const real *mean = call->mean, *inverse = call->inverse, *scale = call->scale,
+               *bias = call->bias;
     for (int64_t row = begin; row < end; row++) {
         const real *x = (const real *)call->x + row * channels * inner;
         real *y = (real *)call->out + row * channels * inner;
@@ -116,7 +124,8 @@ static void VARIANT(batch_gradient_sums)(const batch_call *call, int64_t n_cuts,
     const int64_t channels = call->norm.channels;
     real *dbias = call->dbias, *dscale = call->dscale, *part = call->scratch;
     for (int64_t c = 0; c < channels; c++) {
-        const double sum = VARIANT(batch_join)(call, n_cuts, 0, c), sum_h = VARIANT(batch_join)(call, n_cuts, 1, c);
+        const double sum = VARIANT(batch_join)(call, n_cuts, 0, c),
+                     sum_h = VARIANT(batch_join)(call, n_cuts, 1, c);
         dbias[c] = (real)sum;
         dscale[c] = (real)sum_h;
         /* Cut 0's place: channel c's sums have just been read, no other channel's are. */
@@ -125,7 +134,8 @@ static void VARIANT(batch_gradient_sums)(const batch_call *call, int64_t n_cuts,
     }
 }
 
-static VARIANT_TARGET void VARIANT(batch_gradient_apply)(void *context, int64_t begin, int64_t end, int thread)
+static VARIANT_TARGET void VARIANT(batch_gradient_apply)(void *context, int64_t begin, int64_t end,
+                                                         int thread)
 {
     (void)thread;
     const batch_call *call = context;

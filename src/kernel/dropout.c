@@ -1,6 +1,6 @@
 /*
- * dropout.c: see dropout.h. An element is kept where its 32-bit draw is at least ratio * 2^32, which
- * is an integer comparison and the same for both number types.
+ * dropout.c: see dropout.h. An element is kept where its 32-bit draw is at least ratio * 2^32,
+ * which is an integer comparison and the same for both number types.
  *
  * Nearly all the time goes into the draws, so AVX2 has its own: four counters a register, in 64-bit
  * lanes whose upper halves are left as they fall (the widening multiplication reads the lower ones
@@ -36,7 +36,8 @@ static void draw_portable(const fr_dropout_mask *mask, int64_t block, uint32_t *
 {
     for (int c = 0; c < DROPOUT_COUNTERS; c++) {
         uint32_t numbers[4];
-        fr_philox(mask->seed, mask->stream, (uint64_t)block * DROPOUT_COUNTERS + (uint64_t)c, numbers);
+        fr_philox(mask->seed, mask->stream, (uint64_t)block * DROPOUT_COUNTERS + (uint64_t)c,
+                  numbers);
         for (int k = 0; k < 4; k++)
             draw[k * DROPOUT_COUNTERS + c] = numbers[k];
     }
@@ -47,17 +48,20 @@ static void draw_portable(const fr_dropout_mask *mask, int64_t block, uint32_t *
 __attribute__((target("avx2"))) static inline void store_lower(uint32_t *to, __m256i lanes)
 {
     const __m256i even = _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6);
-    _mm_storeu_si128((__m128i *)(void *)to, _mm256_castsi256_si128(_mm256_permutevar8x32_epi32(lanes, even)));
+    _mm_storeu_si128((__m128i *)(void *)to,
+                     _mm256_castsi256_si128(_mm256_permutevar8x32_epi32(lanes, even)));
 }
 
-__attribute__((target("avx2"))) static void draw_avx2(const fr_dropout_mask *mask, int64_t block, uint32_t *draw)
+__attribute__((target("avx2"))) static void draw_avx2(const fr_dropout_mask *mask, int64_t block,
+                                                      uint32_t *draw)
 {
     enum { GROUPS = DROPOUT_COUNTERS / 4 };
     const uint64_t counter = (uint64_t)block * DROPOUT_COUNTERS;
     const __m256i m0 = _mm256_set1_epi64x(0xD2511F53), m1 = _mm256_set1_epi64x(0xCD9E8D57);
     __m256i c0[GROUPS], c1[GROUPS], c2[GROUPS], c3[GROUPS];
     for (int g = 0; g < GROUPS; g++) {
-        c0[g] = _mm256_add_epi64(_mm256_set1_epi64x((int64_t)counter + 4 * g), _mm256_setr_epi64x(0, 1, 2, 3));
+        c0[g] = _mm256_add_epi64(_mm256_set1_epi64x((int64_t)counter + 4 * g),
+                                 _mm256_setr_epi64x(0, 1, 2, 3));
         c1[g] = _mm256_srli_epi64(c0[g], 32);
         c2[g] = _mm256_set1_epi64x((int64_t)mask->stream);
         c3[g] = _mm256_srli_epi64(c2[g], 32);
@@ -93,7 +97,8 @@ static draw_function pick_draw(void)
     return draw_portable;
 }
 
-void fr_dropout_run(const fr_dropout_mask *mask, fr_dtype dtype, int64_t n, const void *x, void *out)
+void fr_dropout_run(const fr_dropout_mask *mask, fr_dtype dtype, int64_t n, const void *x,
+                    void *out)
 {
     const double threshold = mask->ratio * 4294967296.0;
     dropout_call call = {

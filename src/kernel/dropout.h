@@ -1,10 +1,10 @@
 /*
  * dropout.h: dropout whose mask is a function of (seed, stream, element), never stored.
  *
- * out[i] = x[i] / (1 - ratio) where element i is kept, else 0. The gradient is the same map of dy, so
- * it is made by the same call. Which draw belongs to an element is fixed: elements go in blocks of
- * 64, which use 16 counters of 4 draws; element e of a block takes draw e / 16 of counter e % 16 (so
- * that 16 counters run side by side in vector registers).
+ * out[i] = x[i] / (1 - ratio) where element i is kept, else 0. The gradient is the same map of dy,
+ * so it is made by the same call. Which draw belongs to an element is fixed: elements go in blocks
+ * of 64, which use 16 counters of 4 draws; element e of a block takes draw e / 16 of counter e % 16
+ * (so that 16 counters run side by side in vector registers).
  */
 #ifndef FR_KERNEL_DROPOUT_H
 #define FR_KERNEL_DROPOUT_H
@@ -18,6 +18,7 @@ typedef struct fr_dropout_mask {
 } fr_dropout_mask;
 
 /** out may be x. f32 or f64; both drop the same elements. */
-void fr_dropout_run(const fr_dropout_mask *mask, fr_dtype dtype, int64_t n, const void *x, void *out);
+void fr_dropout_run(const fr_dropout_mask *mask, fr_dtype dtype, int64_t n, const void *x,
+                    void *out);
 
 #endif

@@ -1,6 +1,7 @@
 /* dropout_template.h: the loop of dropout.c, once per number type (variants.h). */
 
-static VARIANT_TARGET void VARIANT(dropout_blocks)(void *context, int64_t begin, int64_t end, int thread)
+static VARIANT_TARGET void VARIANT(dropout_blocks)(void *context, int64_t begin, int64_t end,
+                                                   int thread)
 {
     (void)thread;
     const dropout_call *call = context;

@@ -20,8 +20,14 @@ typedef struct edge_dot_max_call {
 void fr_edge_dot_max_run(const fr_sparse_rows *rows, fr_dtype dtype, const void *dy, const void *x,
                          const int32_t *argmax, int64_t heads, int64_t width, void *score)
 {
-    edge_dot_max_call call = {
-        .rows = *rows, .dy = dy, .x = x, .argmax = argmax, .heads = heads, .width = width, .score = score};
+    edge_dot_max_call call = {.rows = *rows,
+                              .dy = dy,
+                              .x = x,
+                              .argmax = argmax,
+                              .heads = heads,
+                              .width = width,
+                              .score = score};
     memset(score, 0, (size_t)(rows->n_edges * heads) * fr_dtype_bytes(dtype));
-    fr_parallel_for(rows->n_rows, fr_rows_per_tile(heads * width), FR_PICK(edge_dot_max, dtype), &call);
+    fr_parallel_for(rows->n_rows, fr_rows_per_tile(heads * width), FR_PICK(edge_dot_max, dtype),
+                    &call);
 }

@@ -2,8 +2,8 @@
  * loss.c: cross-entropy and binary cross-entropy of logits; see loss.h.
  *
  * Cross-entropy keeps two numbers a row (maximum, log of the sum) instead of the probabilities, so
- * that a large vocabulary costs no second matrix; the gradient makes the probabilities again. Losses
- * of rows are added in double, in order of rows.
+ * that a large vocabulary costs no second matrix; the gradient makes the probabilities again.
+ * Losses of rows are added in double, in order of rows.
  */
 #include "kernel/loss.h"
 

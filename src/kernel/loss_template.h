@@ -1,6 +1,7 @@
 /* loss_template.h: the loops of loss.c, once per number type (variants.h). */
 
-static VARIANT_TARGET void VARIANT(cross_entropy_rows)(void *context, int64_t begin, int64_t end, int thread)
+static VARIANT_TARGET void VARIANT(cross_entropy_rows)(void *context, int64_t begin, int64_t end,
+                                                       int thread)
 {
     (void)thread;
     const cross_entropy_call *call = context;
@@ -20,7 +21,8 @@ static VARIANT_TARGET void VARIANT(cross_entropy_rows)(void *context, int64_t be
     }
 }
 
-static VARIANT_TARGET void VARIANT(cross_entropy_gradient_rows)(void *context, int64_t begin, int64_t end, int thread)
+static VARIANT_TARGET void VARIANT(cross_entropy_gradient_rows)(void *context, int64_t begin,
+                                                                int64_t end, int thread)
 {
     (void)thread;
     const cross_entropy_call *call = context;
@@ -41,7 +43,8 @@ static VARIANT_TARGET void VARIANT(cross_entropy_gradient_rows)(void *context, i
     }
 }
 
-static VARIANT_TARGET void VARIANT(binary_cross_entropy_tile)(void *context, int64_t begin, int64_t end, int thread)
+static VARIANT_TARGET void VARIANT(binary_cross_entropy_tile)(void *context, int64_t begin,
+                                                              int64_t end, int thread)
 {
     (void)thread;
     const binary_call *call = context;
@@ -55,7 +58,8 @@ static VARIANT_TARGET void VARIANT(binary_cross_entropy_tile)(void *context, int
                 continue;
             /* max(x, 0) - x t + log(1 + exp(-|x|)): no term overflows. */
             const double logit = (double)x[i], target = (double)t[i];
-            sum += (logit > 0 ? logit : 0) - logit * target + log1p((double)fr_real_exp(-fr_real_abs(x[i])));
+            sum += (logit > 0 ? logit : 0) - logit * target +
+                   log1p((double)fr_real_exp(-fr_real_abs(x[i])));
             count += 1;
         }
         call->partial[2 * tile] = sum;
@@ -63,7 +67,8 @@ static VARIANT_TARGET void VARIANT(binary_cross_entropy_tile)(void *context, int
     }
 }
 
-static VARIANT_TARGET void VARIANT(binary_cross_entropy_gradient)(void *context, int64_t begin, int64_t end, int thread)
+static VARIANT_TARGET void VARIANT(binary_cross_entropy_gradient)(void *context, int64_t begin,
+                                                                  int64_t end, int thread)
 {
     (void)thread;
     const binary_call *call = context;

@@ -1,9 +1,9 @@
 /*
- * norm.h: normalisation over rows (layer norm, RMS norm) and over the batch (batch norm), with their
- * gradients. f32 (vectorised) and f64 (reference).
+ * norm.h: normalisation over rows (layer norm, RMS norm) and over the batch (batch norm), with
+ * their gradients. f32 (vectorised) and f64 (reference).
  *
- * Sums over many rows are cut into at most 32 partial sums by the number of rows alone, which are then
- * added in order: the same bits with any number of threads.
+ * Sums over many rows are cut into at most 32 partial sums by the number of rows alone, which are
+ * then added in order: the same bits with any number of threads.
  */
 #ifndef FR_KERNEL_NORM_H
 #define FR_KERNEL_NORM_H
@@ -23,14 +23,15 @@ typedef struct fr_row_norm {
 } fr_row_norm;
 
 /**
- * y = (x - mean) * inverse * scale + bias, inverse = 1 / sqrt(variance + epsilon); variance is the mean
- * square of x - mean (of x where not centred).
+ * y = (x - mean) * inverse * scale + bias, inverse = 1 / sqrt(variance + epsilon); variance is the
+ * mean square of x - mean (of x where not centred).
  *
  * @param bias     NULL: none
  * @param mean     n_rows, written where centred, else NULL
  * @param inverse  n_rows, written
  */
-void fr_row_norm_run(const fr_row_norm *norm, const void *x, const void *scale, const void *bias, void *y, void *mean, void *inverse);
+void fr_row_norm_run(const fr_row_norm *norm, const void *x, const void *scale, const void *bias,
+                     void *y, void *mean, void *inverse);
 
 /** Bytes of scratch for the gradient. */
 size_t fr_row_norm_scratch(fr_dtype dtype, int64_t width);
@@ -68,9 +69,10 @@ typedef struct fr_batch_norm_forward {
 } fr_batch_norm_forward;
 
 /**
- * y = (x - mean) * inverse * scale + bias per channel. While training mean and variance are the batch's
- * and the running ones move: new = (1 - momentum) * old + momentum * batch, where the batch's variance is
- * the unbiased one, as in torch (one value a channel: 0). Without a value they stay.
+ * y = (x - mean) * inverse * scale + bias per channel. While training mean and variance are the
+ * batch's and the running ones move: new = (1 - momentum) * old + momentum * batch, where the
+ * batch's variance is the unbiased one, as in torch (one value a channel: 0). Without a value they
+ * stay.
  */
 void fr_batch_norm_run(const fr_batch_norm_shape *norm, const fr_batch_norm_forward *f);
 
@@ -80,8 +82,8 @@ typedef struct fr_batch_norm_gradient {
     void *scratch;
 } fr_batch_norm_gradient;
 
-/** dscale = sum dy h; dbias = sum dy; dx = scale * inverse * (dy - dbias / n - h dscale / n) while training
- * (n values a channel), else scale * inverse * dy. */
+/** dscale = sum dy h; dbias = sum dy; dx = scale * inverse * (dy - dbias / n - h dscale / n) while
+ * training (n values a channel), else scale * inverse * dy. */
 void fr_batch_norm_gradient_run(const fr_batch_norm_shape *norm, const fr_batch_norm_gradient *g);
 
 #endif

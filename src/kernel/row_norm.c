@@ -2,8 +2,8 @@
  * row_norm.c: layer norm and RMS norm, forward and backward; formulae in norm.h.
  *
  * The variance is taken around the mean in a second pass over the row (which lies in cache), not as
- * mean(x^2) - mean^2, which cancels. The gradient of scale and bias is a sum over all rows: each cut
- * of rows has its own partial sums in the scratch.
+ * mean(x^2) - mean^2, which cancels. The gradient of scale and bias is a sum over all rows: each
+ * cut of rows has its own partial sums in the scratch.
  */
 #include "kernel/norm.h"
 
@@ -22,8 +22,13 @@ typedef struct row_norm_call {
 void fr_row_norm_run(const fr_row_norm *norm, const void *x, const void *scale, const void *bias,
                      void *y, void *mean, void *inverse)
 {
-    row_norm_call call = {
-        .norm = *norm, .x = x, .scale = scale, .bias = bias, .y = y, .mean = mean, .inverse = inverse};
+    row_norm_call call = {.norm = *norm,
+                          .x = x,
+                          .scale = scale,
+                          .bias = bias,
+                          .y = y,
+                          .mean = mean,
+                          .inverse = inverse};
     fr_parallel_for(norm->n_rows, fr_rows_per_tile(norm->width), FR_PICK(norm_rows, norm->dtype),
                     &call);
 }

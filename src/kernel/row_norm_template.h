@@ -27,7 +27,10 @@ static VARIANT_TARGET void VARIANT(norm_rows)(void *context, int64_t begin, int6
 }
 
 /* Means of g = dy scale and of g h along one row, in lanes as in variant_rows.h. */
-static inline VARIANT_TARGET void VARIANT(gradient_means)(const real *x, const real *dy, const real *scale, real mean, real inverse, int64_t n, real *mean_g, real *mean_gh)
+static inline VARIANT_TARGET void VARIANT(gradient_means)(const real *x, const real *dy,
+                                                          const real *scale, real mean,
+                                                          real inverse, int64_t n, real *mean_g,
+                                                          real *mean_gh)
 {
     real g_lane[ROW_LANES] = {0}, gh_lane[ROW_LANES] = {0};
     for (int64_t j = 0; j < n; j += ROW_LANES) {
@@ -43,7 +46,8 @@ static inline VARIANT_TARGET void VARIANT(gradient_means)(const real *x, const r
 }
 
 /* One cut of the rows: dx, and this cut's part of dscale and dbias (2 * width numbers). */
-static VARIANT_TARGET void VARIANT(norm_gradient_cuts)(void *context, int64_t begin, int64_t end, int thread)
+static VARIANT_TARGET void VARIANT(norm_gradient_cuts)(void *context, int64_t begin, int64_t end,
+                                                       int thread)
 {
     (void)thread;
     const row_norm_call *call = context;

@@ -20,6 +20,7 @@ typedef struct fr_softmax_shape {
 void fr_softmax_run(const fr_softmax_shape *shape, const void *x, void *y);
 
 /** dx = y (dy - <dy, y>); of the logarithm: dx = dy - exp(y) sum(dy). */
-void fr_softmax_gradient_run(const fr_softmax_shape *shape, const void *y, const void *dy, void *dx);
+void fr_softmax_gradient_run(const fr_softmax_shape *shape, const void *y, const void *dy,
+                             void *dx);
 
 #endif

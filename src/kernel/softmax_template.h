@@ -5,7 +5,8 @@
  * neighbouring columns walks the axis together, so that loops still run over contiguous elements.
  */
 
-static VARIANT_TARGET void VARIANT(softmax_rows)(void *context, int64_t begin, int64_t end, int thread)
+static VARIANT_TARGET void VARIANT(softmax_rows)(void *context, int64_t begin, int64_t end,
+                                                 int thread)
 {
     (void)thread;
     const softmax_call *call = context;
@@ -28,7 +29,8 @@ static VARIANT_TARGET void VARIANT(softmax_rows)(void *context, int64_t begin, i
     }
 }
 
-static VARIANT_TARGET void VARIANT(softmax_gradient_rows)(void *context, int64_t begin, int64_t end, int thread)
+static VARIANT_TARGET void VARIANT(softmax_gradient_rows)(void *context, int64_t begin, int64_t end,
+                                                          int thread)
 {
     (void)thread;
     const softmax_call *call = context;
@@ -49,7 +51,8 @@ static VARIANT_TARGET void VARIANT(softmax_gradient_rows)(void *context, int64_t
     }
 }
 
-static VARIANT_TARGET void VARIANT(softmax_columns)(void *context, int64_t begin, int64_t end, int thread)
+static VARIANT_TARGET void VARIANT(softmax_columns)(void *context, int64_t begin, int64_t end,
+                                                    int thread)
 {
     (void)thread;
     const softmax_call *call = context;
@@ -82,7 +85,8 @@ static VARIANT_TARGET void VARIANT(softmax_columns)(void *context, int64_t begin
     }
 }
 
-static VARIANT_TARGET void VARIANT(softmax_gradient_columns)(void *context, int64_t begin, int64_t end, int thread)
+static VARIANT_TARGET void VARIANT(softmax_gradient_columns)(void *context, int64_t begin,
+                                                             int64_t end, int thread)
 {
     (void)thread;
     const softmax_call *call = context;
@@ -97,7 +101,8 @@ static VARIANT_TARGET void VARIANT(softmax_gradient_columns)(void *context, int6
             sum[c] = 0;
         for (int64_t j = 0; j < n; j++)
             for (int64_t c = 0; c < at.columns; c++)
-                sum[c] += call->shape.log ? dy[j * inner + c] : dy[j * inner + c] * y[j * inner + c];
+                sum[c] +=
+                    call->shape.log ? dy[j * inner + c] : dy[j * inner + c] * y[j * inner + c];
         for (int64_t j = 0; j < n; j++)
             for (int64_t c = 0; c < at.columns; c++)
                 dx[j * inner + c] = call->shape.log

@@ -2,9 +2,10 @@
  * vector_exp.h: an exponential without branches or calls, so that loops over it vectorise.
  *
  * exp(x) = 2^n * exp(r), n = round(x / ln 2), |r| <= ln 2 / 2. exp(r) is its Taylor
- * polynomial of degree 7, whose rest is below 6e-9; n is read from the bits of x / ln 2 + 1.5 * 2^23, which
- * needs no conversion and so is defined for NaN too. 2^n is applied as two factors, which reaches
- * the subnormal numbers. Largest error seen over all floats: below 2 units in the last place (test_softmax.c).
+ * polynomial of degree 7, whose rest is below 6e-9; n is read from the bits of x / ln 2 + 1.5 *
+ * 2^23, which needs no conversion and so is defined for NaN too. 2^n is applied as two factors,
+ * which reaches the subnormal numbers. Largest error seen over all floats: below 2 units in the
+ * last place (test_softmax.c).
  */
 #ifndef FR_KERNEL_VECTOR_EXP_H
 #define FR_KERNEL_VECTOR_EXP_H
@@ -29,8 +30,8 @@ static inline uint32_t fr_bits_of_float(float value)
 }
 
 /*
- * condition ? a : b, in bits. gcc makes jumps of the latter where an operand is computed (it must not
- * raise a floating-point exception that was not asked for), and then vectorises nothing.
+ * condition ? a : b, in bits. gcc makes jumps of the latter where an operand is computed (it must
+ * not raise a floating-point exception that was not asked for), and then vectorises nothing.
  */
 static inline float fr_choose_f32(bool condition, float a, float b)
 {
@@ -44,11 +45,11 @@ static inline double fr_choose_f64(bool condition, double a, double b)
 }
 
 #define fr_choose(condition, a, b)                                                                 \
-    _Generic((a), float: fr_choose_f32, double: fr_choose_f64)(condition, a, b)
+    _Generic((a), float : fr_choose_f32, double : fr_choose_f64)(condition, a, b)
 
 static inline float fr_exp_f32(float x)
 {
-    const float shifter = 12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer */
+    const float shifter = 12582912.0f;          /* 1.5 * 2^23: adding it rounds to an integer */
     x = fr_choose_f32(x < -104.0f, -104.0f, x); /* beyond these the result is 0 or infinity; */
     x = fr_choose_f32(x > 89.0f, 89.0f, x);     /* NaN passes both */
     const float shifted = x * 1.44269504f + shifter;
@@ -67,9 +68,9 @@ static inline float fr_exp_f32(float x)
 }
 
 /** Of float and of double. */
-#define fr_real_abs(x) _Generic((x), float: fabsf, double: fabs)(x)
+#define fr_real_abs(x) _Generic((x), float : fabsf, double : fabs)(x)
 
 /** Of float: the above; of double: the library's. */
-#define fr_real_exp(x) _Generic((x), float: fr_exp_f32, double: exp)(x)
+#define fr_real_exp(x) _Generic((x), float : fr_exp_f32, double : exp)(x)
 
 #endif
