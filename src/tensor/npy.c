@@ -294,7 +294,7 @@ fr_status fr_npy_read(const char *path, fr_tensor *tensor)
     fr_mapping file = {0};
     fr_tensor view = {0}, made = {0};
     header h = {0};
-    cursor c;
+    cursor c = {0};
     fr_status status;
     FR_TRY(fr_mapping_open(path, &file));
     FR_TRY(read_frame(path, &file, &c));
