@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 
-enum { BINARY_TILE = 4096 };
+enum { BINARY_TILE = 4096, BINARY_RUN = 1024 };
 
 typedef struct cross_entropy_call {
     fr_cross_entropy_shape shape;

@@ -41,7 +41,14 @@ static inline float fr_choose_f32(bool condition, float a, float b)
 
 static inline double fr_choose_f64(bool condition, double a, double b)
 {
-    return condition ? a : b;
+    uint64_t bits[2];
+    memcpy(&bits[0], &a, sizeof a);
+    memcpy(&bits[1], &b, sizeof b);
+    const uint64_t mask = 0u - (uint64_t)condition;
+    const uint64_t chosen = (bits[0] & mask) | (bits[1] & ~mask);
+    double value;
+    memcpy(&value, &chosen, sizeof value);
+    return value;
 }
 
 #define fr_choose(condition, a, b)                                                                 \
