@@ -160,7 +160,7 @@ static fr_status read_descr(cursor *c, header *h)
             return fr_fail(FR_ENOTSUP, "%s: the data is big-endian ('%.3s'); only little-endian "
                                        "is read",
                            c->path, text);
-        if (text[0] != '<' && text[0] != '|' && text[0] != '=')
+        if (memchr("<>|=", text[0], 4) == NULL) /* '>' of a single byte means nothing */
             break;
         h->dtype = numpy_types[i].dtype;
         return FR_OK;

@@ -8,22 +8,19 @@
 
 #include <frugal/tensor.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
 
-static char folder[256], path[300];
+static const char *folder;
+static char path[4200];
 
 static int make_folder(void **state)
 {
     (void)state;
-    const char *parent = getenv("TMPDIR");
-    (void)snprintf(folder, sizeof folder, "%s/frugal-npy-XXXXXX", parent != NULL ? parent : P_tmpdir);
-    if (mkdtemp(folder) == NULL)
-        return -1;
+    folder = fr_test_folder();
     (void)snprintf(path, sizeof path, "%s/x.npy", folder);
     return 0;
 }
