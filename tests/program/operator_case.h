@@ -197,9 +197,8 @@ typedef struct op_row {
     const char *op;
     void (*make)(op_case *c); /* NULL: a gradient operator whose work `covered_by` tests */
     const char *covered_by;
-    int rounds;           /* cases of each size; 0 is read as 3 */
-    bool no_zero;         /* has no legal empty case */
-    bool nested_gradient; /* its gradient is that of another row's operator */
+    int rounds;   /* cases of each size; 0 is read as 3 */
+    bool no_zero; /* has no legal empty case */
     spoil spoils[8];
 } op_row;
 

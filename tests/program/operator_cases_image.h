@@ -77,7 +77,9 @@ static void make_average_pool(op_case *c)
 }
 
 static const op_row image_rows[] = {
-    {"Conv", make_convolution, .rounds = 6,
+    {.op = "Conv",
+     .make = make_convolution,
+     .rounds = 6,
      .spoils = {{SPOIL_DTYPE, 0, 0, NULL},
                 {SPOIL_DTYPE, 1, 0, NULL},
                 {SPOIL_RANK, 0, 0, NULL},
@@ -85,14 +87,18 @@ static const op_row image_rows[] = {
                 {SPOIL_SIZE, 0, 1, NULL},
                 {SPOIL_SIZE, 1, 1, NULL},
                 {SPOIL_SIZE, 2, 0, "bias"}}},
-    {"ConvGradInput", NULL, "Conv"},
-    {"ConvGradWeight", NULL, "Conv"},
-    {"MaxPool", make_max_pool, .rounds = 6,
+    {.op = "ConvGradInput", .covered_by = "Conv"},
+    {.op = "ConvGradWeight", .covered_by = "Conv"},
+    {.op = "MaxPool",
+     .make = make_max_pool,
+     .rounds = 6,
      .spoils = {{SPOIL_DTYPE, 0, 0, NULL}, {SPOIL_RANK, 0, 0, NULL}}},
-    {"MaxPoolGrad", NULL, "MaxPool"},
-    {"AveragePool", make_average_pool, .rounds = 6,
+    {.op = "MaxPoolGrad", .covered_by = "MaxPool"},
+    {.op = "AveragePool",
+     .make = make_average_pool,
+     .rounds = 6,
      .spoils = {{SPOIL_DTYPE, 0, 0, NULL}, {SPOIL_RANK, 0, 0, NULL}}},
-    {"AveragePoolGrad", NULL, "AveragePool"},
+    {.op = "AveragePoolGrad", .covered_by = "AveragePool"},
 };
 
 #endif

@@ -7,18 +7,14 @@
  * Rows are in operator_cases_*.h. A pure gradient operator names the operator whose cases cover it;
  * that it really appears in their programs is checked.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <frugal/expr.h>
 
-#include <cmocka.h>
+#include "test_main.h"
 
 #include "operator_cases_image.h"
 #include "operator_cases_network.h"
 #include "operator_cases_sparse.h"
 #include "operator_harness.h"
-#include "test_main.h"
 
 typedef struct row_group {
     const op_row *rows;
@@ -262,8 +258,105 @@ static void infer_refuses_spoilt_operands_and_names_them(void **state)
     assert_int_equal(n_wrong, 0);
 }
 
-FR_TEST_MAIN(cmocka_unit_test(every_operator_has_a_row),
-             cmocka_unit_test(gradients_are_finite_differences),
-             cmocka_unit_test(f32_agrees_with_f64), cmocka_unit_test(threads_do_not_change_bits),
-             cmocka_unit_test(gradient_operators_appear_where_rows_say),
-             cmocka_unit_test(infer_refuses_spoilt_operands_and_names_them))
+/* ---- tensor algebra ---- */
+
+/* The case's operands as f64 tensors I0, I1, ...; released by the caller. */
+static fr_status case_tensors(const op_case *c, fr_tensor *tensors)
+{
+    for (int i = 0; i < c->n_inputs; i++) {
+        const operand *o = &c->inputs[i];
+        if (o->kind == OPERAND_LEFT_OUT)
+            continue;
+        FR_RETURN_IF_ERROR(fr_tensor_create(FR_F64, o->rank, o->shape, &tensors[i]));
+        for (int64_t k = 0; k < o->count; k++)
+            ((double *)tensors[i].data)[k] = o->floats ? o->floats[k] : (double)o->integers[k];
+    }
+    return FR_OK;
+}
+
+static int n_expressions; /* of the row at hand */
+
+/* The text of the case's expression, evaluated, against output 0 of the f64 run. */
+static fr_status compare_expression(const op_case *c, const trial *t, const fr_tensor *tensors)
+{
+    static const char *const names[CASE_OPERANDS] = {"I0", "I1", "I2", "I3",
+                                                     "I4", "I5", "I6", "I7"};
+    const fr_op *op = fr_op_find(c->op);
+    const fr_tensor *pointers[CASE_OPERANDS];
+    char text[4096];
+    fr_value inputs[CASE_OPERANDS];
+    fr_tensor out, value = {0};
+    fr_expr expr = {0};
+    fr_attribute attributes[CASE_ATTRIBUTES];
+    memcpy(attributes, c->attributes, sizeof attributes);
+    for (int i = 0; i < c->n_inputs; i++) {
+        pointers[i] = &tensors[i];
+        inputs[i] = c->inputs[i].kind == OPERAND_LEFT_OUT ? FR_NO_VALUE : i;
+    }
+    const fr_node node = {.op = op,
+                          .n_inputs = c->n_inputs,
+                          .inputs = inputs,
+                          .n_outputs = op->n_outputs,
+                          .n_attributes = c->n_attributes,
+                          .attributes = attributes};
+    FR_RETURN_IF_ERROR(fr_executor_shape(t->e, t->outputs[0], &out));
+    fr_status status = op->expression(&node, tensors, &out, text, sizeof text);
+    if (status == FR_ENOTSUP)
+        return FR_OK;
+    FR_TRY(status);
+    FR_TRY(fr_wrap(fr_expr_parse(text, &expr), "%s", text));
+    FR_TRY(fr_wrap(fr_expr_evaluate(&expr, names, pointers, c->n_inputs, &value), "%s", text));
+    n_expressions++;
+    const double *result = fr_executor_data(t->e, t->outputs[0]);
+    if (fr_tensor_count(&value) != fr_tensor_count(&out))
+        wrong(c, "%s: %" PRId64 " values and not %" PRId64, text, fr_tensor_count(&value),
+              fr_tensor_count(&out));
+    for (int64_t i = 0; i < fr_tensor_count(&out) && n_wrong == 0; i++)
+        if (!(fabs(((double *)value.data)[i] - result[i]) <= 1e-9 * (1 + fabs(result[i]))))
+            wrong(c, "%s: value %" PRId64 " is %.12g, the kernel's %.12g", text, i,
+                  ((double *)value.data)[i], result[i]);
+done:
+    fr_tensor_release(&value);
+    fr_expr_release(&expr);
+    return status;
+}
+
+static fr_status check_expression(op_case *c)
+{
+    trial t = {0};
+    fr_tensor tensors[CASE_OPERANDS] = {0};
+    if (fr_op_find(c->op)->expression == NULL)
+        return FR_OK;
+    fr_status status = trial_open(c, FR_F64, false, &t);
+    if (status == FR_OK)
+        status = trial_run(c, &t);
+    if (status == FR_OK)
+        status = case_tensors(c, tensors);
+    if (status == FR_OK)
+        status = compare_expression(c, &t, tensors);
+    for (int i = 0; i < CASE_OPERANDS; i++)
+        fr_tensor_release(&tensors[i]);
+    trial_close(&t);
+    return status;
+}
+
+static void expressions_say_what_kernels_compute(void **state)
+{
+    (void)state;
+    n_expressions = 0;
+    for_each_case(CASE_ONE, CASE_SMALL, check_expression);
+    printf("%d cases of tensor algebra\n", n_expressions);
+    assert_true(n_expressions > 0);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(every_operator_has_a_row),
+    cmocka_unit_test(gradients_are_finite_differences),
+    cmocka_unit_test(f32_agrees_with_f64),
+    cmocka_unit_test(threads_do_not_change_bits),
+    cmocka_unit_test(gradient_operators_appear_where_rows_say),
+    cmocka_unit_test(infer_refuses_spoilt_operands_and_names_them),
+    cmocka_unit_test(expressions_say_what_kernels_compute),
+};
+
+FR_TEST_MAIN(tests)
