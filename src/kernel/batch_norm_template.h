@@ -6,45 +6,67 @@
  * joined in double.
  */
 
-/* One cut's sums per channel: of (x - mean)^power for power 1 and 2 (kind), or of dy and dy h. */
+/* Adds one row of features [channels] to a cut's sums. */
+static inline VARIANT_TARGET void VARIANT(add_features)(const batch_call *call, const real *x,
+                                                        const real *dy, real *restrict first_sum,
+                                                        real *restrict second_sum)
+{
+    const int64_t channels = call->norm.channels;
+    const real *mean = call->mean, *inverse = call->inverse;
+    if (call->kind == BATCH_MEAN)
+        for (int64_t c = 0; c < channels; c++)
+            first_sum[c] += x[c];
+    else if (call->kind == BATCH_VARIANCE)
+        for (int64_t c = 0; c < channels; c++)
+            first_sum[c] += (x[c] - mean[c]) * (x[c] - mean[c]);
+    else
+        for (int64_t c = 0; c < channels; c++) {
+            first_sum[c] += dy[c];
+            second_sum[c] += dy[c] * ((x[c] - mean[c]) * inverse[c]);
+        }
+}
+
+/* Adds one image [channels, inner] to a cut's sums. */
+static inline VARIANT_TARGET void VARIANT(add_image)(const batch_call *call, const real *x,
+                                                     const real *dy, real *first_sum,
+                                                     real *second_sum)
+{
+    const int64_t channels = call->norm.channels, inner = call->norm.inner;
+    const real *mean = call->mean, *inverse = call->inverse;
+    for (int64_t c = 0; c < channels;
+         c++, x += inner, dy += call->kind == BATCH_GRADIENT ? inner : 0)
+        if (call->kind == BATCH_MEAN) {
+            first_sum[c] += VARIANT(row_sum)(x, inner);
+        } else if (call->kind == BATCH_VARIANCE) {
+            first_sum[c] += VARIANT(row_squares)(x, mean[c], inner);
+        } else {
+            first_sum[c] += VARIANT(row_sum)(dy, inner);
+            second_sum[c] += inverse[c] * VARIANT(row_dot_shifted)(dy, x, mean[c], inner);
+        }
+}
+
+/* One cut's sums per channel: of x, of (x - mean)^2, or of dy and dy h. */
 static VARIANT_TARGET void VARIANT(batch_cuts)(void *context, int64_t begin, int64_t end,
                                                int thread)
 {
     (void)thread;
     const batch_call *call = context;
-    const int64_t channels = call->norm.channels, inner = call->norm.inner;
+    const int64_t channels = call->norm.channels, row_values = channels * call->norm.inner;
     const int64_t rows_per_cut = fr_rows_per_cut(call->norm.n_rows);
-    const real *mean = call->mean, *inverse = call->inverse;
     for (int64_t cut = begin; cut < end; cut++) {
-        real *first_sum = (real *)call->scratch + cut * 2 * channels,
-             *second_sum = first_sum + channels;
+        real *first_sum = (real *)call->scratch + cut * 2 * channels;
         for (int64_t c = 0; c < 2 * channels; c++)
             first_sum[c] = 0;
         const int64_t first = cut * rows_per_cut, past = first + rows_per_cut;
         const int64_t last = past < call->norm.n_rows ? past : call->norm.n_rows;
         for (int64_t row = first; row < last; row++) {
-            const real *x = (const real *)call->x + row * channels * inner;
-            const real *dy = (const real *)call->dy +
-                             (call->kind == BATCH_GRADIENT ? row * channels * inner : 0);
-            if (call->kind == BATCH_MEAN)
-                for (int64_t c = 0; c < channels; c++)
-                    first_sum[c] += inner == 1 ? x[c] : VARIANT(row_sum)(x + c * inner, inner);
-            else if (call->kind == BATCH_VARIANCE)
-                for (int64_t c = 0; c < channels; c++)
-                    first_sum[c] += inner == 1
-                                        ? (x[c] - mean[c]) * (x[c] - mean[c])
-                                        : VARIANT(row_squares)(x + c * inner, mean[c], inner);
-            else if (inner == 1)
-                for (int64_t c = 0; c < channels; c++) {
-                    first_sum[c] += dy[c];
-                    second_sum[c] += dy[c] * ((x[c] - mean[c]) * inverse[c]);
-                }
+            const real *x = (const real *)call->x + row * row_values;
+            const real *dy =
+                call->kind == BATCH_GRADIENT ? (const real *)call->dy + row * row_values : x;
+            if (call->norm.inner == 1)
+                VARIANT(add_features)(call, x, dy, first_sum, first_sum + channels);
             else
-                for (int64_t c = 0; c < channels; c++)
-                    for (int64_t s = c * inner; s < (c + 1) * inner; s++) {
-                        first_sum[c] += dy[s];
-                        second_sum[c] += dy[s] * ((x[s] - mean[c]) * inverse[c]);
-                    }
+                VARIANT(add_image)(call, x, dy, first_sum, first_sum + channels);
         }
     }
 }

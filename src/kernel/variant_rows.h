@@ -54,6 +54,20 @@ static inline VARIANT_TARGET real VARIANT(row_dot)(const real *x, const real *y,
     return VARIANT(join_lanes)(lane);
 }
 
+/** Sum of x[j] * (y[j] - shift). */
+static inline VARIANT_TARGET real VARIANT(row_dot_shifted)(const real *x, const real *y, real shift,
+                                                           int64_t n)
+{
+    real lane[ROW_LANES] = {0};
+    int64_t j = 0;
+    for (; j + ROW_LANES <= n; j += ROW_LANES)
+        for (int l = 0; l < ROW_LANES; l++)
+            lane[l] += x[j + l] * (y[j + l] - shift);
+    for (int l = 0; j < n; j++, l++)
+        lane[l] += x[j] * (y[j] - shift);
+    return VARIANT(join_lanes)(lane);
+}
+
 /** Sum of (x[j] - shift)^2. */
 static inline VARIANT_TARGET real VARIANT(row_squares)(const real *x, real shift, int64_t n)
 {
