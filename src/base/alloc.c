@@ -11,6 +11,7 @@
  */
 #include "base/alloc.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -122,6 +123,7 @@ fr_status fr_realloc(void *inout, size_t count, size_t size, const char *what)
     size_t bytes;
     FR_RETURN_IF_ERROR(fr_checked_bytes(count, size, what, &bytes));
     block_header *const old = header_of(block);
+    assert((char *)old == (char *)old->raw); /* an aligned block does not start where realloc needs it to */
     const size_t old_bytes = old->bytes;
     void *raw = injected_failure() ? NULL : realloc(old->raw, bytes + HEADER_BYTES);
     if (raw == NULL)

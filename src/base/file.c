@@ -1,5 +1,5 @@
 /*
- * file.c: reading, writing and mapping single files. See file.h; folders are in folder.c.
+ * file.c: reading and mapping single files, and paths. See file.h; file_writer.c writes, folder.c has the folders.
  *
  * Every system call that can fail asks fr_fault_due first, so that tests fail the n-th of them.
  */
@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -62,6 +61,8 @@ fr_status fr_write_at(int fd, const char *path, const void *bytes, size_t length
             continue;
         if (n < 0)
             return fr_fail_errno(errno, "%s: writing", path);
+        if (n == 0) /* no file system should; without this the loop would never end */
+            return fr_fail(FR_EIO, "%s: writing stops at byte %" PRId64, path, offset + (int64_t)done);
         done += (size_t)n;
     }
     return FR_OK;
@@ -69,7 +70,8 @@ fr_status fr_write_at(int fd, const char *path, const void *bytes, size_t length
 
 static fr_status open_for_reading(const char *path, int *fd, int64_t *length)
 {
-    *fd = fr_fault_due() ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+    /* O_NONBLOCK: opening a pipe that nobody writes to would wait; regular files do not care. */
+    *fd = fr_fault_due() ? -1 : open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (*fd < 0)
         return fr_fail_errno(errno, "%s", path);
     struct stat about;
@@ -143,137 +145,14 @@ fr_status fr_mapping_open(const char *path, fr_mapping *mapping)
 
 void fr_mapping_close(fr_mapping *mapping)
 {
+    if (mapping == NULL)
+        return;
     if (mapping->length > 0) {
         void *bytes;
         memcpy(&bytes, &mapping->bytes, sizeof bytes);
         (void)munmap(bytes, mapping->length);
     }
     *mapping = (fr_mapping){0};
-}
-
-/* ---- atomic writers ---- */
-
-enum { WRITER_BYTES = 1 << 18 };
-
-struct fr_file_writer {
-    char *path, *temporary;
-    int fd;
-    int64_t position; /* buffered bytes included */
-    size_t n_buffered;
-    char *buffer;
-};
-
-fr_status fr_file_writer_open(const char *path, fr_file_writer **out)
-{
-    static _Atomic unsigned n_opened;
-    *out = NULL;
-    fr_file_writer *writer;
-    fr_status status;
-    FR_RETURN_IF_ERROR(fr_alloc(1, sizeof *writer, "file writer", &writer));
-    writer->fd = -1;
-    FR_TRY(fr_strdup(path, &writer->path));
-    FR_TRY(fr_format(&writer->temporary, "%s.tmp-%ld-%u", path, (long)getpid(), atomic_fetch_add(&n_opened, 1)));
-    FR_TRY(fr_alloc(WRITER_BYTES, 1, "file buffer", &writer->buffer));
-    writer->fd = fr_fault_due() ? -1 : open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (writer->fd < 0)
-        FR_TRY(fr_fail_errno(errno, "%s", path));
-    *out = writer;
-    writer = NULL;
-done:
-    fr_file_writer_abort(writer);
-    return status;
-}
-
-static fr_status flush_writer(fr_file_writer *writer)
-{
-    const int64_t at = writer->position - (int64_t)writer->n_buffered;
-    FR_RETURN_IF_ERROR(fr_write_at(writer->fd, writer->path, writer->buffer, writer->n_buffered, at));
-    writer->n_buffered = 0;
-    return FR_OK;
-}
-
-fr_status fr_file_writer_write(fr_file_writer *writer, const void *bytes, size_t length)
-{
-    if (writer->n_buffered + length > WRITER_BYTES)
-        FR_RETURN_IF_ERROR(flush_writer(writer));
-    if (length >= WRITER_BYTES)
-        FR_RETURN_IF_ERROR(fr_write_at(writer->fd, writer->path, bytes, length, writer->position));
-    else if (length > 0)
-        memcpy(writer->buffer + writer->n_buffered, bytes, length);
-    writer->n_buffered += length >= WRITER_BYTES ? 0 : length;
-    writer->position += (int64_t)length;
-    return FR_OK;
-}
-
-int64_t fr_file_writer_position(const fr_file_writer *writer) { return writer->position; }
-
-/* A rename is durable once its folder is. */
-static fr_status sync_folder_of(const char *path)
-{
-    char *folder = NULL;
-    FR_RETURN_IF_ERROR(fr_strdup(path, &folder));
-    char *slash = strrchr(folder, '/');
-    const char *name = ".";
-    if (slash != NULL) {
-        slash[slash == folder] = '\0';
-        name = folder;
-    }
-    fr_status status = FR_OK;
-    const int fd = fr_fault_due() ? -1 : open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    /* Some file systems cannot sync a folder (EINVAL): then nothing more can be done. */
-    if (fd < 0 || fr_fault_due() || (fsync(fd) != 0 && errno != EINVAL))
-        status = fr_fail_errno(errno, "%s: making its folder durable", path);
-    if (fd >= 0)
-        (void)close(fd);
-    fr_free(folder);
-    return status;
-}
-
-static fr_status finish_writer(fr_file_writer *writer)
-{
-    FR_RETURN_IF_ERROR(flush_writer(writer));
-    if (fr_fault_due() || fsync(writer->fd) != 0)
-        return fr_fail_errno(errno, "%s: making it durable", writer->path);
-    const int fd = writer->fd;
-    writer->fd = -1;
-    if (close(fd) != 0)
-        return fr_fail_errno(errno, "%s: closing", writer->path);
-    if (fr_fault_due() || rename(writer->temporary, writer->path) != 0)
-        return fr_fail_errno(errno, "%s: moving it into place", writer->path);
-    return sync_folder_of(writer->path);
-}
-
-fr_status fr_file_writer_commit(fr_file_writer *writer)
-{
-    const fr_status status = finish_writer(writer);
-    fr_file_writer_abort(writer); /* after success there is no temporary file to remove */
-    return status;
-}
-
-void fr_file_writer_abort(fr_file_writer *writer)
-{
-    if (writer == NULL)
-        return;
-    if (writer->fd >= 0)
-        (void)close(writer->fd);
-    if (writer->temporary != NULL)
-        (void)unlink(writer->temporary);
-    fr_free(writer->path);
-    fr_free(writer->temporary);
-    fr_free(writer->buffer);
-    fr_free(writer);
-}
-
-fr_status fr_file_write(const char *path, const void *bytes, size_t length)
-{
-    fr_file_writer *writer;
-    FR_RETURN_IF_ERROR(fr_file_writer_open(path, &writer));
-    const fr_status status = fr_file_writer_write(writer, bytes, length);
-    if (status != FR_OK) {
-        fr_file_writer_abort(writer);
-        return status;
-    }
-    return fr_file_writer_commit(writer);
 }
 
 /* ---- paths ---- */

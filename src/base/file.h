@@ -1,10 +1,10 @@
 /*
  * file.h: whole files in, whole files out, nothing half-written.
  *
- * Writers write to "PATH.tmp-PID", and fr_file_commit makes it durable (fsync of the file, rename,
- * fsync of the folder). Whoever stops before leaves no PATH behind. Reads compare the length they
- * rely on with the file's first. Every call can be made to fail by injection
- * (fr_file_fail_at), as allocations can.
+ * Writers write to "PATH.tmp-PID-N", and fr_file_writer_commit makes it durable (fsync of the file, rename,
+ * fsync of the folder). Whoever stops before leaves PATH as it was; a failure of the last fsync leaves the new file, whole,
+ * without the promise that it survives a power cut. Reads compare the length they rely on with the file's first. Every
+ * system call can be made to fail by injection (fr_file_fail_at), as allocations can.
  */
 #ifndef FR_BASE_FILE_H
 #define FR_BASE_FILE_H
@@ -31,7 +31,8 @@ fr_status fr_folder_create(const char *path) FR_MUST_USE;
 /** Removes a folder and what is in it; fine where it does not exist. Never follows links. */
 fr_status fr_folder_remove(const char *path) FR_MUST_USE;
 /** Moves a finished folder `from` into place as `to`, durably. An existing `to` is replaced only
- * where `replace`; else FR_EEXIST. */
+ * where `replace` and only where it is a folder; else FR_EEXIST. Both are exchanged in one step where the file system can;
+ * where it cannot (NFS), a kill between two renames leaves the old folder beside `to` as "TO.old-PID". */
 fr_status fr_folder_commit(const char *from, const char *to, bool replace) FR_MUST_USE;
 
 /** A read-only mapping of a whole file. An empty file maps to length 0, bytes non-NULL. */

@@ -5,7 +5,9 @@
 
 #include <stdatomic.h>
 
-static atomic_bool requested; /* lock-free on every target: safe in a signal handler */
+_Static_assert(ATOMIC_BOOL_LOCK_FREE == 2, "a signal handler may touch only lock-free atomics");
+
+static atomic_bool requested;
 
 void fr_interrupt_request(void) { atomic_store(&requested, true); }
 void fr_interrupt_clear(void) { atomic_store(&requested, false); }

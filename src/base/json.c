@@ -1,11 +1,15 @@
 /*
  * json.c: JSON over cJSON. See json.h.
  *
- * Lack of memory while building shows at the end: cJSON's add functions return NULL, the tree then carries a mark
- * (a NULL child cannot be seen), so every add here notes its failure in `broken`, which is of the thread.
+ * The add functions return nothing, so what went wrong is marked in the tree itself, in bits of a node's `type` that
+ * cJSON leaves alone, and fr_json_text looks for the marks: LOST on an object that lacks a field for want of memory,
+ * ROUNDED on an integer that a double cannot hold.
+ *
+ * cJSON's hooks are set when the library is loaded: a node made before them would come from malloc and go to fr_free.
  */
 #include "base/json.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
@@ -14,52 +18,68 @@
 #include "base/alloc.h"
 #include "base/file.h"
 
-enum { MOST_JSON_BYTES = 256 << 20 };
-static const double MOST_INTEGER = 9007199254740992.0; /* 2^53 */
+enum { MOST_JSON_BYTES = 256 << 20, LOST = 1 << 20, ROUNDED = 1 << 21 };
+/* From 2^53 on a double no longer tells an integer from the next. */
+static const int64_t MOST_INTEGER = ((int64_t)1 << 53) - 1;
 
-static _Thread_local bool broken;
+static _Thread_local bool ran_out; /* cJSON says NULL for bad text and for no memory alike */
 
 static void *allocate(size_t bytes)
 {
     void *block;
-    return fr_alloc(bytes, 1, "JSON", &block) == FR_OK ? block : NULL;
+    if (fr_alloc(bytes, 1, "JSON", &block) == FR_OK)
+        return block;
+    ran_out = true;
+    return NULL;
 }
 
-static void install_hooks(void)
+__attribute__((constructor)) static void install_hooks(void)
 {
     cJSON_Hooks hooks = {.malloc_fn = allocate, .free_fn = fr_free};
     cJSON_InitHooks(&hooks);
 }
 
-static void start(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)pthread_once(&once, install_hooks);
-}
-
-fr_json *fr_json_object(void)
-{
-    start();
-    fr_json *json = cJSON_CreateObject();
-    broken |= json == NULL;
-    return json;
-}
-
+fr_json *fr_json_object(void) { return cJSON_CreateObject(); }
+fr_json *fr_json_array(void) { return cJSON_CreateArray(); }
 void fr_json_free(fr_json *json) { cJSON_Delete(json); }
 
 /* ---- parsing ---- */
 
+/* cJSON also notes where parsing stopped in a variable of the process; the lock keeps threads apart there. */
+static cJSON *parse(const char *text, const char **end)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    (void)pthread_mutex_lock(&lock);
+    cJSON *json = cJSON_ParseWithOpts(text, end, 1);
+    (void)pthread_mutex_unlock(&lock);
+    return json;
+}
+
+/* What stands there, up to the line's end; letters beyond ASCII as '?', as one could be cut in two. */
+static const char *excerpt(const char *text, char *buffer, size_t bytes)
+{
+    size_t n = 0;
+    for (; n + 1 < bytes && (unsigned char)text[n] >= ' '; n++)
+        buffer[n] = (unsigned char)text[n] < 0x7F ? text[n] : '?';
+    buffer[n] = '\0';
+    return buffer;
+}
+
 fr_status fr_json_parse(const char *text, const char *origin, fr_json **json)
 {
-    start();
-    const char *end = NULL;
-    *json = cJSON_ParseWithOpts(text, &end, 1);
+    const char *end = text;
+    ran_out = false;
+    *json = parse(text, &end);
     if (*json != NULL)
         return FR_OK;
+    if (ran_out)
+        return fr_fail(FR_ENOMEM, "%s: out of memory for JSON", origin);
     int64_t line = 1;
-    for (const char *c = text; end != NULL && c < end && *c != '\0'; c++)
+    for (const char *c = text; c < end && *c != '\0'; c++)
         line += *c == '\n';
-    return fr_fail(FR_EFORMAT, "%s: line %" PRId64 " is not JSON near \"%.20s\"", origin, line, end != NULL ? end : "");
+    char near[24];
+    return fr_fail(FR_EFORMAT, "%s: line %" PRId64 " is not JSON near \"%s\"", origin, line,
+                   excerpt(end, near, sizeof near));
 }
 
 fr_status fr_json_read(const char *path, fr_json **json)
@@ -76,12 +96,27 @@ fr_status fr_json_read(const char *path, fr_json **json)
 
 /* ---- writing ---- */
 
+/* The first node that carries a mark, NULL where none does. Trees that programs build are a few levels deep. */
+static const cJSON *find_mark(const cJSON *json, int mark)
+{
+    for (; json != NULL; json = json->next) {
+        if ((json->type & mark) != 0)
+            return json;
+        const cJSON *inner = find_mark(json->child, mark);
+        if (inner != NULL)
+            return inner;
+    }
+    return NULL;
+}
+
 fr_status fr_json_text(const fr_json *json, bool pretty, char **text)
 {
     *text = NULL;
-    const bool lost = broken || json == NULL;
-    broken = false;
-    if (!lost)
+    const cJSON *rounded = find_mark(json, ROUNDED);
+    if (rounded != NULL)
+        return fr_fail(FR_ERANGE, "field \"%s\" is an integer of 2^53 or more: a string would keep its digits",
+                       rounded->string != NULL ? rounded->string : "");
+    if (json != NULL && find_mark(json, LOST) == NULL)
         *text = pretty ? cJSON_Print(json) : cJSON_PrintUnformatted(json);
     return *text != NULL ? FR_OK : fr_fail(FR_ENOMEM, "out of memory for JSON");
 }
@@ -90,7 +125,7 @@ fr_status fr_json_write(const char *path, const fr_json *json)
 {
     char *text = NULL, *line = NULL;
     fr_status status;
-    FR_TRY(fr_json_text(json, true, &text));
+    FR_TRY(fr_wrap(fr_json_text(json, true, &text), "%s", path));
     FR_TRY(fr_format(&line, "%s\n", text));
     FR_TRY(fr_file_write(path, line, strlen(line)));
 done:
@@ -99,22 +134,53 @@ done:
     return status;
 }
 
-void fr_json_add(fr_json *json, const char *field, fr_json *child)
+fr_status fr_json_line(FILE *stream, const fr_json *json)
 {
-    if (json != NULL && child != NULL && cJSON_AddItemToObject(json, field, child))
-        return;
-    cJSON_Delete(child);
-    broken = true;
+    char *text;
+    FR_RETURN_IF_ERROR(fr_json_text(json, false, &text));
+    const int written = fprintf(stream, "%s\n", text);
+    fr_free(text);
+    if (written < 0 || fflush(stream) != 0)
+        return fr_fail_errno(errno, "writing a line of JSON");
+    return FR_OK;
 }
 
-void fr_json_add_int(fr_json *json, const char *field, int64_t value)
+/* Takes the child; where it cannot be added, the parent bears the mark, or is NULL itself. */
+static void keep(fr_json *json, fr_json *child, bool added)
 {
-    fr_json_add(json, field, cJSON_CreateNumber((double)value));
+    if (added)
+        return;
+    cJSON_Delete(child);
+    if (json != NULL)
+        json->type |= LOST;
 }
+
+void fr_json_add(fr_json *json, const char *field, fr_json *child)
+{
+    keep(json, child, json != NULL && child != NULL && cJSON_AddItemToObject(json, field, child));
+}
+
+void fr_json_push(fr_json *array, fr_json *child)
+{
+    keep(array, child, array != NULL && child != NULL && cJSON_AddItemToArray(array, child));
+}
+
+fr_json *fr_json_int(int64_t value)
+{
+    cJSON *number = cJSON_CreateNumber((double)value);
+    if (number != NULL && (value > MOST_INTEGER || value < -MOST_INTEGER))
+        number->type |= ROUNDED;
+    return number;
+}
+
+fr_json *fr_json_double(double value) { return isfinite(value) ? cJSON_CreateNumber(value) : cJSON_CreateNull(); }
+fr_json *fr_json_string(const char *value) { return cJSON_CreateString(value); }
+
+void fr_json_add_int(fr_json *json, const char *field, int64_t value) { fr_json_add(json, field, fr_json_int(value)); }
 
 void fr_json_add_double(fr_json *json, const char *field, double value)
 {
-    fr_json_add(json, field, isfinite(value) ? cJSON_CreateNumber(value) : cJSON_CreateNull());
+    fr_json_add(json, field, fr_json_double(value));
 }
 
 void fr_json_add_bool(fr_json *json, const char *field, bool value)
@@ -124,7 +190,7 @@ void fr_json_add_bool(fr_json *json, const char *field, bool value)
 
 void fr_json_add_string(fr_json *json, const char *field, const char *value)
 {
-    fr_json_add(json, field, cJSON_CreateString(value));
+    fr_json_add(json, field, fr_json_string(value));
 }
 
 /* ---- typed getters ---- */
@@ -157,6 +223,8 @@ fr_status fr_json_get_double(const fr_json *json, const char *origin, const char
 {
     const cJSON *item;
     FR_RETURN_IF_ERROR(get(json, origin, field, cJSON_IsNumber, "a number", &item));
+    if (!isfinite(item->valuedouble))
+        return fr_fail(FR_EFORMAT, "%s: field \"%s\" is a number too large", origin, field);
     *out = item->valuedouble;
     return FR_OK;
 }
@@ -164,9 +232,11 @@ fr_status fr_json_get_double(const fr_json *json, const char *origin, const char
 fr_status fr_json_get_int(const fr_json *json, const char *origin, const char *field, int64_t *out)
 {
     double value;
+    const cJSON *item;
+    FR_RETURN_IF_ERROR(get(json, origin, field, cJSON_IsNumber, "an integer", &item));
     FR_RETURN_IF_ERROR(fr_json_get_double(json, origin, field, &value));
-    if (!(fabs(value) <= MOST_INTEGER) || value != floor(value))
-        return fr_fail(FR_EFORMAT, "%s: field \"%s\" is %g, not an integer within 2^53", origin, field, value);
+    if (fabs(value) > (double)MOST_INTEGER || value != floor(value))
+        return fr_fail(FR_EFORMAT, "%s: field \"%s\" is %g, not an integer below 2^53", origin, field, value);
     *out = (int64_t)value;
     return FR_OK;
 }

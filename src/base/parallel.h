@@ -9,7 +9,8 @@
 
 #include <stdint.h>
 
-/** Sets how many threads loops use from now on (>= 1); 0 = all cores the process may use. */
+/** Sets how many threads loops use from now on (>= 1); 0 = all cores the process may use
+ * (OMP_NUM_THREADS where it is set). */
 void fr_set_threads(int n);
 int fr_threads(void);
 

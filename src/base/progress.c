@@ -4,7 +4,9 @@
 #include "base/progress.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,14 +21,20 @@ double fr_seconds(void)
 
 const char *fr_duration_text(double seconds, char *buffer, size_t bytes)
 {
-    if (seconds < 0.9995)
+    static const double MOST_SECONDS = 3600.0 * 1000000; /* a century; also what an integer surely holds */
+    const int64_t whole = seconds < MOST_SECONDS ? (int64_t)fmax(seconds + 0.5, 0) : (int64_t)MOST_SECONDS;
+    const int minutes = (int)(whole / 60 % 60), rest = (int)(whole % 60);
+    if (isnan(seconds))
+        (void)snprintf(buffer, bytes, "?");
+    else if (seconds < 0.9995)
         (void)snprintf(buffer, bytes, "%.3g ms", seconds * 1e3);
-    else if (seconds < 60)
+    else if (seconds < 59.95)
         (void)snprintf(buffer, bytes, "%.1f s", seconds);
-    else if (seconds < 3600)
-        (void)snprintf(buffer, bytes, "%d min %02d s", (int)(seconds / 60), (int)seconds % 60);
+    else if (whole < 3600)
+        (void)snprintf(buffer, bytes, "%d min %02d s", minutes, rest);
     else
-        (void)snprintf(buffer, bytes, "%d h %02d min", (int)(seconds / 3600), (int)(seconds / 60) % 60);
+        (void)snprintf(buffer, bytes, "%s%" PRId64 " h %02d min", seconds < MOST_SECONDS ? "" : "> ", whole / 3600,
+                       minutes);
     return buffer;
 }
 
@@ -80,12 +88,45 @@ void fr_progress_clear(fr_progress *progress)
     progress->last_length = 0;
 }
 
-static void draw_bar(char *bar, int width, int64_t done, int64_t total)
+/* ---- the line ---- */
+
+enum { BAR_WIDTH = 24, LINE_BYTES = 256 };
+
+static const char *bar_text(int64_t done, int64_t total, char bar[BAR_WIDTH + 3])
 {
-    const int filled = total > 0 ? (int)((double)done / (double)total * width + 0.5) : 0;
-    for (int i = 0; i < width; i++)
-        bar[i] = i < filled ? '#' : '.';
-    bar[width] = '\0';
+    const double share = fmin(fmax((double)done / (double)total, 0), 1);
+    const int filled = (int)(share * BAR_WIDTH + 0.5);
+    bar[0] = '[';
+    for (int i = 0; i < BAR_WIDTH; i++)
+        bar[i + 1] = i < filled ? '#' : '.';
+    bar[BAR_WIDTH + 1] = ']';
+    bar[BAR_WIDTH + 2] = '\0';
+    return bar;
+}
+
+/* "label  [####....] 120/400 batches  31.2/s  9.0 s left"; without bar and time where the total is not known. */
+static void write_line(const fr_progress *progress, const char *label, int64_t done, int64_t total, double elapsed,
+                       char line[LINE_BYTES])
+{
+    const double rate = elapsed > 0 ? (double)(done - progress->started_at) / elapsed : 0;
+    char bar[BAR_WIDTH + 3], duration[40];
+    int n = snprintf(line, LINE_BYTES, "%.100s  ", label);
+    if (total > 0)
+        n += snprintf(line + n, (size_t)(LINE_BYTES - n), "%s %" PRId64 "/%" PRId64, bar_text(done, total, bar), done, total);
+    else
+        n += snprintf(line + n, (size_t)(LINE_BYTES - n), "%" PRId64, done);
+    n += snprintf(line + n, (size_t)(LINE_BYTES - n), " %.20s  %.3g/s", progress->unit, rate);
+    if (rate > 0 && done < total)
+        (void)snprintf(line + n, (size_t)(LINE_BYTES - n), "  %s left",
+                       fr_duration_text((double)(total - done) / rate, duration, sizeof duration));
+}
+
+/* A line longer than the terminal is wide would break, and '\r' would no longer reach its start. */
+static void cut_to_terminal(FILE *stream, char *line)
+{
+    struct winsize size;
+    if (ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 1 && strlen(line) >= size.ws_col)
+        line[size.ws_col - 1] = '\0';
 }
 
 void fr_progress_update(fr_progress *progress, const char *label, int64_t done, int64_t total)
@@ -97,21 +138,16 @@ void fr_progress_update(fr_progress *progress, const char *label, int64_t done, 
     if (!due && !(progress->terminal && done == total))
         return;
     progress->last_shown = now;
-    const double elapsed = now - progress->started;
-    const double rate = elapsed > 0 ? (double)(done - progress->started_at) / elapsed : 0;
-    char left[40] = "", bar[25], line[256];
-    if (rate > 0 && done < total)
-        (void)fr_duration_text((double)(total - done) / rate, left, sizeof left);
-    draw_bar(bar, 24, done, total);
-    (void)snprintf(line, sizeof line, "%s  [%s] %" PRId64 "/%" PRId64 " %s  %.3g/s%s%s%s", label, bar, done, total,
-                   progress->unit, rate, left[0] != '\0' ? "  " : "", left, left[0] != '\0' ? " left" : "");
-    if (!progress->terminal) {
+    char line[LINE_BYTES];
+    write_line(progress, label, done, total, now - progress->started, line);
+    if (progress->terminal) {
+        cut_to_terminal(progress->stream, line);
+        const int length = (int)strlen(line);
+        const int rest = progress->last_length > length ? progress->last_length - length : 0;
+        (void)fprintf(progress->stream, "\r%s%*s", line, rest, "");
+        progress->last_length = length;
+    } else {
         (void)fprintf(progress->stream, "%s\n", line);
-        return;
     }
-    const int length = (int)strlen(line);
-    const int rest = progress->last_length > length ? progress->last_length - length : 0;
-    (void)fprintf(progress->stream, "\r%s%*s", line, rest, "");
     (void)fflush(progress->stream);
-    progress->last_length = length;
 }

@@ -23,7 +23,7 @@ typedef struct fr_progress {
 
 /** `stream` NULL or quiet: nothing is ever shown. */
 fr_progress fr_progress_start(FILE *stream, bool quiet, const char *unit, int64_t done_already);
-/** Shows "label  [#####.....] 120/400 batches  31.2/s  9 s left". `label` may change per call. */
+/** Shows "label  [#####.....] 120/400 batches  31.2/s  9.0 s left". `label` may change per call. */
 void fr_progress_update(fr_progress *progress, const char *label, int64_t done, int64_t total);
 /** Clears the bar, so that a line can be printed; the next update draws it again. */
 void fr_progress_clear(fr_progress *progress);
