@@ -61,7 +61,7 @@ static void build_operator(const op_case *c, trial *t)
 {
     for (int i = 0; i < c->n_inputs; i++) {
         const operand *o = &c->inputs[i];
-        char name[16];
+        char name[24];
         snprintf(name, sizeof name, "operand%d", i);
         const fr_shape shape = constant_shape(o->rank, o->shape);
         t->inputs[i] = o->kind == OPERAND_LEFT_OUT ? FR_NO_VALUE

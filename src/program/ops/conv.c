@@ -280,10 +280,14 @@ static void add_product(fr_text_buffer *text, const fr_window_sizes *window, int
     fr_text_add(text, "sum[c:%" PRId64, per_group);
     for (int d = 0; d < window->rank; d++)
         fr_text_add(text, ", %s:%" PRId64, fr_window_kernel_name(window, d), window->kernel[d]);
-    if (groups == 1)
-        fr_text_add(text, "] I0[n, c");
-    else
-        fr_text_add(text, "] I0[n, %" PRId64 "*(f/%" PRId64 ")+c", per_group, filters_per_group);
+    fr_text_add(text, "] I0[n, ");
+    if (groups > 1 && per_group > 1)
+        fr_text_add(text, "%" PRId64 "*", per_group);
+    if (groups > 1 && filters_per_group > 1)
+        fr_text_add(text, "(f/%" PRId64 ")+", filters_per_group);
+    else if (groups > 1)
+        fr_text_add(text, "f+");
+    fr_text_add(text, "c");
     fr_window_add_reads(text, window);
     fr_text_add(text, "] * I1[f, c");
     for (int d = 0; d < window->rank; d++)

@@ -152,7 +152,15 @@ void fr_window_add_padded(fr_text_buffer *buffer, const fr_window_sizes *window,
     fr_text_add(buffer, "I0:%" PRId64 "x%" PRId64, image->shape[0], image->shape[1]);
     for (int d = 0; d < window->rank; d++)
         fr_text_add(buffer, "x%" PRId64, image->shape[2 + d]);
+    bool padded = false;
+    for (int d = 0; d < window->rank; d++)
+        padded = padded || window->pad_begin[d] != 0 || window->pad_end[d] != 0;
+    if (!padded)
+        return;
     fr_text_add(buffer, " pad 0,0");
     for (int d = 0; d < window->rank; d++)
-        fr_text_add(buffer, ",%" PRId64 ":%" PRId64, window->pad_begin[d], window->pad_end[d]);
+        if (window->pad_begin[d] == window->pad_end[d])
+            fr_text_add(buffer, ",%" PRId64, window->pad_begin[d]);
+        else
+            fr_text_add(buffer, ",%" PRId64 ":%" PRId64, window->pad_begin[d], window->pad_end[d]);
 }
