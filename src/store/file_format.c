@@ -33,7 +33,8 @@ enum {
 };
 
 fr_status fr_store_layout_make(fr_dtype dtype, int64_t n_rows, int64_t width,
-                               fr_store_layout *layout) {
+                               fr_store_layout *layout)
+{
     const int64_t page = FR_STORE_PAGE_BYTES;
     fr_store_layout made = {.dtype = dtype, .n_rows = n_rows, .width = width};
     const int64_t element_bytes = (int64_t)fr_dtype_bytes(dtype);
@@ -64,19 +65,22 @@ fr_status fr_store_layout_make(fr_dtype dtype, int64_t n_rows, int64_t width,
     return FR_OK;
 }
 
-static void put_number(unsigned char *at, int n_bytes, uint64_t value) {
+static void put_number(unsigned char *at, int n_bytes, uint64_t value)
+{
     for (int i = 0; i < n_bytes; i++)
         at[i] = (unsigned char)(value >> (8 * i));
 }
 
-static uint64_t get_number(const unsigned char *at, int n_bytes) {
+static uint64_t get_number(const unsigned char *at, int n_bytes)
+{
     uint64_t value = 0;
     for (int i = 0; i < n_bytes; i++)
         value |= (uint64_t)at[i] << (8 * i);
     return value;
 }
 
-void fr_store_header_write(const fr_store_layout *layout, unsigned char page[FR_STORE_PAGE_BYTES]) {
+void fr_store_header_write(const fr_store_layout *layout, unsigned char page[FR_STORE_PAGE_BYTES])
+{
     memset(page, 0, FR_STORE_PAGE_BYTES);
     memcpy(page, magic, sizeof magic);
     put_number(page + DTYPE_AT, 4, (uint64_t)layout->dtype);
@@ -90,7 +94,8 @@ void fr_store_header_write(const fr_store_layout *layout, unsigned char page[FR_
 
 /* Compares the derived fields of a header with what dtype, n_rows and width make of them. */
 static fr_status check_derived_fields(const unsigned char *page, const char *path,
-                                      const fr_store_layout *layout) {
+                                      const fr_store_layout *layout)
+{
     const struct {
         const char *name;
         uint64_t stated;
@@ -111,7 +116,8 @@ static fr_status check_derived_fields(const unsigned char *page, const char *pat
 }
 
 fr_status fr_store_header_read(const unsigned char page[FR_STORE_PAGE_BYTES], int64_t file_bytes,
-                               const char *path, fr_store_layout *layout) {
+                               const char *path, fr_store_layout *layout)
+{
     if (memcmp(page, magic, sizeof magic) != 0)
         return fr_fail(FR_EFORMAT, "%s: is no store file (does not begin with FRROWS1)", path);
     const uint64_t stated_sum = get_number(page + CHECKSUM_AT, 8);

@@ -33,7 +33,8 @@ fr_status fr_store_layout_make(fr_dtype dtype, int64_t n_rows, int64_t width,
                                fr_store_layout *layout) FR_MUST_USE;
 
 /** Offset of a row in the file; `row` may be n_rows or above, up to the end of the last page. */
-static inline int64_t fr_store_row_offset(const fr_store_layout *layout, int64_t row) {
+static inline int64_t fr_store_row_offset(const fr_store_layout *layout, int64_t row)
+{
     if (layout->rows_per_page == 0)
         return FR_STORE_PAGE_BYTES + row * layout->stride_bytes;
     return FR_STORE_PAGE_BYTES + row / layout->rows_per_page * FR_STORE_PAGE_BYTES +
@@ -41,7 +42,8 @@ static inline int64_t fr_store_row_offset(const fr_store_layout *layout, int64_t
 }
 
 /** Whether rows follow each other in the file without a gap, so that the file is the matrix. */
-static inline bool fr_store_is_dense(const fr_store_layout *layout) {
+static inline bool fr_store_is_dense(const fr_store_layout *layout)
+{
     return layout->rows_per_page == 0
                ? layout->stride_bytes == layout->row_bytes
                : layout->rows_per_page * layout->row_bytes == FR_STORE_PAGE_BYTES;

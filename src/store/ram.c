@@ -2,8 +2,8 @@
  * ram.c: the RAM tier: one dense matrix in aligned memory (huge pages where it is large).
  *
  * Opening reads the file in pieces of about PIECE_BYTES, in parallel, each thread into its own part
- * of the matrix. Where the file is the matrix (row_bytes divides a page, or is a multiple of one) a
- * piece is read in place; else through a buffer a thread of one piece, from which rows are copied.
+ * of the matrix. Where several rows share a page and leave a gap behind them, a piece is read into
+ * the thread's buffer, from which pages are copied; all other rows are read in place.
  *
  * Reading ahead does nothing until the collect, which is then a gather: the rows lie in RAM, so a
  * copy made early would only be copied once more.
@@ -16,6 +16,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -36,7 +37,8 @@ typedef struct ram_tier {
     _Atomic bool dirty;
 } ram_tier;
 
-static void ram_free(void *tier) {
+static void ram_free(void *tier)
+{
     ram_tier *ram = tier;
     if (ram == NULL)
         return;
@@ -49,7 +51,8 @@ static void ram_free(void *tier) {
 
 /* ---- filling the matrix ---- */
 
-static void zero_piece(void *context, int64_t begin, int64_t end, int thread) {
+static void zero_piece(void *context, int64_t begin, int64_t end, int thread)
+{
     (void)thread;
     memset((char *)context + begin, 0, (size_t)(end - begin));
 }
@@ -60,8 +63,7 @@ typedef struct file_reading {
     const char *path;
     int fd;
     int64_t rows_per_piece;
-    char *buffers; /* one of buffer_bytes a thread; NULL where rows are read in place */
-    int64_t buffer_bytes;
+    char *buffers; /* PIECE_BYTES a thread; NULL where rows are read in place */
     /* The failure of the earliest piece: the same whichever thread came first. */
     pthread_mutex_t lock;
     int64_t failed_at;
@@ -69,28 +71,29 @@ typedef struct file_reading {
     char message[FR_ERROR_BYTES];
 } file_reading;
 
-static void note_failure(file_reading *reading, int64_t row, fr_status status) {
+static void note_failure(file_reading *reading, int64_t row, fr_status status)
+{
     (void)pthread_mutex_lock(&reading->lock);
     if (reading->status == FR_OK || row < reading->failed_at) {
         reading->status = status;
         reading->failed_at = row;
-        memcpy(reading->message, fr_error_message(),
-               strnlen(fr_error_message(), FR_ERROR_BYTES - 1));
+        (void)snprintf(reading->message, sizeof reading->message, "%s", fr_error_message());
     }
     (void)pthread_mutex_unlock(&reading->lock);
 }
 
-/* Reads rows [begin, end) through a buffer that has the file's gaps; `begin` opens a page. */
+/* Reads rows [begin, end), several a page, through a buffer that has the file's gaps; `begin` opens
+ * a page. */
 static fr_status read_with_gaps(const file_reading *reading, int64_t begin, int64_t end,
-                                char *buffer) {
+                                char *buffer)
+{
     const fr_store_layout *layout = &reading->ram->layout;
-    const int64_t row_bytes = layout->row_bytes;
+    const int64_t row_bytes = layout->row_bytes, together = layout->rows_per_page;
     const int64_t from = fr_store_row_offset(layout, begin);
     const int64_t bytes = fr_store_row_offset(layout, end - 1) + row_bytes - from;
     char *to = reading->ram->rows + begin * row_bytes;
     FR_RETURN_IF_ERROR(fr_read_at(reading->fd, reading->path, buffer, (size_t)bytes, from));
-    /* All rows of a page lie side by side, so a page is one copy. */
-    const int64_t together = layout->rows_per_page > 0 ? layout->rows_per_page : 1;
+    /* Rows of one page lie side by side, so a page is one copy. */
     for (int64_t row = begin; row < end; row += together) {
         const int64_t n = end - row < together ? end - row : together;
         memcpy(to, buffer + (fr_store_row_offset(layout, row) - from), (size_t)(n * row_bytes));
@@ -99,25 +102,36 @@ static fr_status read_with_gaps(const file_reading *reading, int64_t begin, int6
     return FR_OK;
 }
 
-static void read_piece(void *context, int64_t begin_piece, int64_t end_piece, int thread) {
+/* Reads rows [begin, end) in place: side by side in the file, or longer than a page, one by one. */
+static fr_status read_in_place(const file_reading *reading, int64_t begin, int64_t end)
+{
+    const fr_store_layout *layout = &reading->ram->layout;
+    const int64_t row_bytes = layout->row_bytes;
+    const int64_t together = fr_store_is_dense(layout) ? end - begin : 1;
+    for (int64_t row = begin; row < end; row += together)
+        FR_RETURN_IF_ERROR(
+            fr_read_at(reading->fd, reading->path, reading->ram->rows + row * row_bytes,
+                       (size_t)(together * row_bytes), fr_store_row_offset(layout, row)));
+    return FR_OK;
+}
+
+static void read_piece(void *context, int64_t begin_piece, int64_t end_piece, int thread)
+{
     file_reading *reading = context;
     const fr_store_layout *layout = &reading->ram->layout;
     const int64_t begin = begin_piece * reading->rows_per_piece;
     int64_t end = end_piece * reading->rows_per_piece;
     end = end < layout->n_rows ? end : layout->n_rows;
-    fr_status status;
-    if (fr_store_is_dense(layout))
-        status = fr_read_at(
-            reading->fd, reading->path, reading->ram->rows + begin * layout->row_bytes,
-            (size_t)((end - begin) * layout->row_bytes), fr_store_row_offset(layout, begin));
-    else
-        status =
-            read_with_gaps(reading, begin, end, reading->buffers + thread * reading->buffer_bytes);
+    const fr_status status =
+        reading->buffers == NULL
+            ? read_in_place(reading, begin, end)
+            : read_with_gaps(reading, begin, end, reading->buffers + (int64_t)thread * PIECE_BYTES);
     if (status != FR_OK)
         note_failure(reading, begin, status);
 }
 
-static fr_status read_file(const ram_tier *ram, const char *path, int fd) {
+static fr_status read_file(const ram_tier *ram, const char *path, int fd)
+{
     const fr_store_layout *layout = &ram->layout;
     if (layout->n_rows == 0 || layout->row_bytes == 0)
         return FR_OK;
@@ -129,11 +143,9 @@ static fr_status read_file(const ram_tier *ram, const char *path, int fd) {
     const int64_t units = PIECE_BYTES / unit_bytes > 1 ? PIECE_BYTES / unit_bytes : 1;
     reading.rows_per_piece = units * unit_rows;
     const int64_t n_pieces = (layout->n_rows - 1) / reading.rows_per_piece + 1;
-    if (!fr_store_is_dense(layout)) {
-        reading.buffer_bytes = units * unit_bytes;
-        FR_RETURN_IF_ERROR(fr_alloc_aligned((size_t)fr_threads(), (size_t)reading.buffer_bytes,
+    if (layout->rows_per_page > 0 && !fr_store_is_dense(layout))
+        FR_RETURN_IF_ERROR(fr_alloc_aligned((size_t)fr_threads(), PIECE_BYTES,
                                             "buffers to read a store file", &reading.buffers));
-    }
     if (pthread_mutex_init(&reading.lock, NULL) != 0) {
         fr_free(reading.buffers);
         return fr_fail(FR_ENOMEM, "%s: no lock could be made", path);
@@ -146,7 +158,8 @@ static fr_status read_file(const ram_tier *ram, const char *path, int fd) {
     return reading.status;
 }
 
-fr_status fr_ram_tier_create(const fr_store_layout *layout, const char *path, int fd, void **tier) {
+fr_status fr_ram_tier_create(const fr_store_layout *layout, const char *path, int fd, void **tier)
+{
     fr_status status;
     ram_tier *ram = NULL;
     const int64_t bytes = layout->n_rows * layout->row_bytes; /* at most file_bytes */
@@ -173,7 +186,8 @@ done:
 /* ---- moving rows ---- */
 
 static fr_status ram_gather(void *tier, const int64_t *ids, int64_t n, void *out,
-                            fr_tier_work *work) {
+                            fr_tier_work *work)
+{
     ram_tier *ram = tier;
     const fr_store_layout *layout = &ram->layout;
     fr_status status = FR_OK;
@@ -190,21 +204,24 @@ static fr_status ram_gather(void *tier, const int64_t *ids, int64_t n, void *out
     return status;
 }
 
-static fr_status ram_prefetch(void *tier, const int64_t *ids, int64_t n, void **request) {
+static fr_status ram_prefetch(void *tier, const int64_t *ids, int64_t n, void **request)
+{
     (void)tier, (void)ids, (void)n;
     *request = NULL;
     return FR_OK;
 }
 
 static fr_status ram_collect(void *tier, void *request, const int64_t *ids, int64_t n, void *out,
-                             fr_tier_work *work) {
+                             fr_tier_work *work)
+{
     (void)request;
     return ram_gather(tier, ids, n, out, work);
 }
 
 static void ram_forget(void *tier, void *request) { (void)tier, (void)request; }
 
-static fr_status ram_scatter(void *tier, const int64_t *ids, int64_t n, const void *rows) {
+static fr_status ram_scatter(void *tier, const int64_t *ids, int64_t n, const void *rows)
+{
     ram_tier *ram = tier;
     const fr_store_layout *layout = &ram->layout;
     if (layout->row_bytes == 0)
@@ -217,7 +234,8 @@ static fr_status ram_scatter(void *tier, const int64_t *ids, int64_t n, const vo
     return status;
 }
 
-static fr_status write_file(const ram_tier *ram) {
+static fr_status write_file(const ram_tier *ram)
+{
     const fr_store_layout *layout = &ram->layout;
     fr_store_writer *writer = NULL;
     FR_RETURN_IF_ERROR(
@@ -230,7 +248,8 @@ static fr_status write_file(const ram_tier *ram) {
     return fr_store_writer_commit(writer);
 }
 
-static fr_status ram_flush(void *tier) {
+static fr_status ram_flush(void *tier)
+{
     ram_tier *ram = tier;
     if (ram->path == NULL)
         return fr_fail(FR_EINVAL, "store: flush of a table that has no file behind it");

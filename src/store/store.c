@@ -47,7 +47,8 @@ struct fr_store {
 
 /* ---- opening and closing ---- */
 
-static fr_status make_store(const fr_store_layout *layout, bool writable, fr_store **store) {
+static fr_status make_store(const fr_store_layout *layout, bool writable, fr_store **store)
+{
     fr_store *made = NULL;
     fr_status status;
     FR_TRY(fr_alloc(1, sizeof *made, "store", &made));
@@ -66,7 +67,8 @@ done:
     return status;
 }
 
-void fr_store_free(fr_store *store) {
+void fr_store_free(fr_store *store)
+{
     if (store == NULL)
         return;
     for (int64_t i = 0; i < store->n_pending; i++) {
@@ -80,7 +82,8 @@ void fr_store_free(fr_store *store) {
     fr_free(store);
 }
 
-fr_status fr_store_create(fr_dtype dtype, int64_t n_rows, int64_t width, fr_store **store) {
+fr_status fr_store_create(fr_dtype dtype, int64_t n_rows, int64_t width, fr_store **store)
+{
     fr_store *made = NULL;
     fr_store_layout layout;
     fr_status status;
@@ -96,7 +99,8 @@ done:
 }
 
 /* Reads and checks the header of an open file. */
-static fr_status read_layout(int fd, const char *path, fr_store_layout *layout) {
+static fr_status read_layout(int fd, const char *path, fr_store_layout *layout)
+{
     struct stat about;
     unsigned char page[FR_STORE_PAGE_BYTES];
     if (fr_fault_due() || fstat(fd, &about) != 0)
@@ -110,7 +114,8 @@ static fr_status read_layout(int fd, const char *path, fr_store_layout *layout) 
     return fr_store_header_read(page, (int64_t)about.st_size, path, layout);
 }
 
-fr_status fr_store_open(const char *path, const fr_store_options *options, fr_store **store) {
+fr_status fr_store_open(const char *path, const fr_store_options *options, fr_store **store)
+{
     const fr_store_options asked = options != NULL ? *options : (fr_store_options){0};
     fr_store *made = NULL;
     fr_store_layout layout;
@@ -146,18 +151,21 @@ int64_t fr_store_rows(const fr_store *store) { return store->layout.n_rows; }
 int64_t fr_store_width(const fr_store *store) { return store->layout.width; }
 fr_dtype fr_store_dtype(const fr_store *store) { return store->layout.dtype; }
 
-const void *fr_store_in_memory(const fr_store *store) {
+const void *fr_store_in_memory(const fr_store *store)
+{
     return store->functions->in_memory(store->tier);
 }
 
-fr_store_stats fr_store_get_stats(const fr_store *store) {
+fr_store_stats fr_store_get_stats(const fr_store *store)
+{
     (void)pthread_mutex_lock(&store->counts->lock);
     const fr_store_stats stats = store->counts->stats;
     (void)pthread_mutex_unlock(&store->counts->lock);
     return stats;
 }
 
-static void count_work(fr_store *store, int64_t asked, int64_t written, const fr_tier_work *work) {
+static void count_work(fr_store *store, int64_t asked, int64_t written, const fr_tier_work *work)
+{
     fr_store_stats *stats = &store->counts->stats;
     (void)pthread_mutex_lock(&store->counts->lock);
     stats->rows_asked += asked;
@@ -172,7 +180,8 @@ static void count_work(fr_store *store, int64_t asked, int64_t written, const fr
 
 /* ---- rows ---- */
 
-static fr_status check_ids(const fr_store *store, const int64_t *ids, int64_t n, const char *what) {
+static fr_status check_ids(const fr_store *store, const int64_t *ids, int64_t n, const char *what)
+{
     if (n < 0)
         return fr_fail(FR_ERANGE, "%s: %" PRId64 " rows", what, n);
     /* i is good where neither i nor n_rows - 1 - i is negative: only adds and ors, so it
@@ -191,7 +200,8 @@ static fr_status check_ids(const fr_store *store, const int64_t *ids, int64_t n,
                    what, ids[i], i, store->layout.n_rows);
 }
 
-fr_status fr_store_gather(fr_store *store, const int64_t *ids, int64_t n, void *out) {
+fr_status fr_store_gather(fr_store *store, const int64_t *ids, int64_t n, void *out)
+{
     fr_tier_work work = {0};
     FR_RETURN_IF_ERROR(check_ids(store, ids, n, "gather"));
     if (n > 0)
@@ -200,7 +210,8 @@ fr_status fr_store_gather(fr_store *store, const int64_t *ids, int64_t n, void *
     return FR_OK;
 }
 
-fr_status fr_store_scatter(fr_store *store, const int64_t *ids, int64_t n, const void *rows) {
+fr_status fr_store_scatter(fr_store *store, const int64_t *ids, int64_t n, const void *rows)
+{
     const fr_tier_work none = {0};
     if (!store->writable)
         return fr_fail(FR_EINVAL, "scatter: the store was not opened writable");
@@ -211,7 +222,8 @@ fr_status fr_store_scatter(fr_store *store, const int64_t *ids, int64_t n, const
     return FR_OK;
 }
 
-fr_status fr_store_flush(fr_store *store) {
+fr_status fr_store_flush(fr_store *store)
+{
     if (!store->writable)
         return fr_fail(FR_EINVAL, "flush: the store was not opened writable");
     return store->functions->flush(store->tier);
@@ -219,7 +231,8 @@ fr_status fr_store_flush(fr_store *store) {
 
 /* ---- reading ahead ---- */
 
-static fr_status add_pending(fr_store *store, pending_request *request) {
+static fr_status add_pending(fr_store *store, pending_request *request)
+{
     fr_status status = FR_OK;
     (void)pthread_mutex_lock(&store->counts->lock);
     if (store->n_pending == store->room_pending) {
@@ -236,7 +249,8 @@ static fr_status add_pending(fr_store *store, pending_request *request) {
     return status;
 }
 
-static bool take_pending(fr_store *store, int64_t ticket, pending_request *request) {
+static bool take_pending(fr_store *store, int64_t ticket, pending_request *request)
+{
     bool found = false;
     (void)pthread_mutex_lock(&store->counts->lock);
     for (int64_t i = 0; i < store->n_pending && !found; i++) {
@@ -252,7 +266,8 @@ static bool take_pending(fr_store *store, int64_t ticket, pending_request *reque
     return found;
 }
 
-fr_status fr_store_prefetch(fr_store *store, const int64_t *ids, int64_t n, int64_t *ticket) {
+fr_status fr_store_prefetch(fr_store *store, const int64_t *ids, int64_t n, int64_t *ticket)
+{
     const fr_tier_work none = {0};
     pending_request request = {.n = n};
     bool started = false;
@@ -275,7 +290,8 @@ done:
     return status;
 }
 
-fr_status fr_store_collect(fr_store *store, int64_t ticket, void *out) {
+fr_status fr_store_collect(fr_store *store, int64_t ticket, void *out)
+{
     pending_request request = {0};
     fr_tier_work work = {0};
     if (!take_pending(store, ticket, &request))

@@ -8,6 +8,7 @@
 #include <frugal/store.h>
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -24,7 +25,8 @@ struct fr_store_writer {
     char message[FR_ERROR_BYTES];
 };
 
-void fr_store_writer_abort(fr_store_writer *writer) {
+void fr_store_writer_abort(fr_store_writer *writer)
+{
     if (writer == NULL)
         return;
     fr_file_writer_abort(writer->file);
@@ -33,7 +35,8 @@ void fr_store_writer_abort(fr_store_writer *writer) {
 }
 
 fr_status fr_store_writer_create(const char *path, fr_dtype dtype, int64_t n_rows, int64_t width,
-                                 fr_store_writer **writer) {
+                                 fr_store_writer **writer)
+{
     fr_store_writer *made = NULL;
     fr_store_layout layout;
     unsigned char header[FR_STORE_PAGE_BYTES];
@@ -53,7 +56,8 @@ done:
     return status;
 }
 
-static fr_status write_zeros(fr_file_writer *file, int64_t n_bytes) {
+static fr_status write_zeros(fr_file_writer *file, int64_t n_bytes)
+{
     static const char zeros[FR_STORE_PAGE_BYTES];
     while (n_bytes > 0) {
         const int64_t n = n_bytes < FR_STORE_PAGE_BYTES ? n_bytes : FR_STORE_PAGE_BYTES;
@@ -64,7 +68,8 @@ static fr_status write_zeros(fr_file_writer *file, int64_t n_bytes) {
 }
 
 /* Writes n rows, page by page, each full page with the gap behind its last row. */
-static fr_status write_rows(fr_store_writer *writer, const char *rows, int64_t n) {
+static fr_status write_rows(fr_store_writer *writer, const char *rows, int64_t n)
+{
     const fr_store_layout *layout = &writer->layout;
     const int64_t row_bytes = layout->row_bytes;
     if (row_bytes == 0)
@@ -85,7 +90,8 @@ static fr_status write_rows(fr_store_writer *writer, const char *rows, int64_t n
     return FR_OK;
 }
 
-fr_status fr_store_writer_append(fr_store_writer *writer, const void *rows, int64_t n) {
+fr_status fr_store_writer_append(fr_store_writer *writer, const void *rows, int64_t n)
+{
     if (writer->failed != FR_OK) {
         fr_error_set(writer->message);
         return writer->failed;
@@ -98,13 +104,13 @@ fr_status fr_store_writer_append(fr_store_writer *writer, const void *rows, int6
         writer->n_written += n;
     } else {
         writer->failed = status;
-        memcpy(writer->message, fr_error_message(),
-               strnlen(fr_error_message(), FR_ERROR_BYTES - 1));
+        (void)snprintf(writer->message, sizeof writer->message, "%s", fr_error_message());
     }
     return status;
 }
 
-fr_status fr_store_writer_commit(fr_store_writer *writer) {
+fr_status fr_store_writer_commit(fr_store_writer *writer)
+{
     const fr_store_layout *layout = &writer->layout;
     fr_status status = writer->failed;
     if (status != FR_OK) {

@@ -54,12 +54,14 @@ enum {
     TRAILER_MAGIC = 56
 };
 
-static inline void checkpoint_put(char *at, int n_bytes, uint64_t value) {
+static inline void checkpoint_put(char *at, int n_bytes, uint64_t value)
+{
     for (int i = 0; i < n_bytes; i++)
         at[i] = (char)(unsigned char)(value >> (8 * i));
 }
 
-static inline uint64_t checkpoint_get(const char *at, int n_bytes) {
+static inline uint64_t checkpoint_get(const char *at, int n_bytes)
+{
     uint64_t value = 0;
     for (int i = 0; i < n_bytes; i++)
         value |= (uint64_t)(unsigned char)at[i] << (8 * i);
@@ -67,7 +69,8 @@ static inline uint64_t checkpoint_get(const char *at, int n_bytes) {
 }
 
 /** The next multiple of `unit`, a power of two; callers stay far below overflow. */
-static inline uint64_t checkpoint_round_up(uint64_t value, uint64_t unit) {
+static inline uint64_t checkpoint_round_up(uint64_t value, uint64_t unit)
+{
     return (value + unit - 1) & ~(unit - 1);
 }
 

@@ -36,7 +36,8 @@ struct fr_checkpoint {
     int64_t n_entries;
 };
 
-void fr_checkpoint_free(fr_checkpoint *checkpoint) {
+void fr_checkpoint_free(fr_checkpoint *checkpoint)
+{
     if (checkpoint == NULL)
         return;
     fr_mapping_close(&checkpoint->mapping);
@@ -51,14 +52,16 @@ typedef struct index_place {
     uint64_t offset, bytes, n_entries;
 } index_place;
 
-static bool all_zero(const char *bytes, size_t n) {
+static bool all_zero(const char *bytes, size_t n)
+{
     for (size_t i = 0; i < n; i++)
         if (bytes[i] != 0)
             return false;
     return true;
 }
 
-static fr_status read_trailer(const fr_checkpoint *checkpoint, index_place *place) {
+static fr_status read_trailer(const fr_checkpoint *checkpoint, index_place *place)
+{
     const char *path = checkpoint->path, *bytes = checkpoint->mapping.bytes;
     const uint64_t length = checkpoint->mapping.length;
     const uint64_t magic_bytes = sizeof fr_checkpoint_magic;
@@ -99,7 +102,8 @@ static fr_status read_trailer(const fr_checkpoint *checkpoint, index_place *plac
 
 /* The shape of an entry as a view of its data; its bytes must be those of the shape. */
 static fr_status read_shape(const fr_checkpoint *checkpoint, const char *at, uint64_t rank,
-                            checkpoint_entry *entry) {
+                            checkpoint_entry *entry)
+{
     int64_t shape[FR_MAX_RANK], bytes = 0;
     const uint64_t dtype = checkpoint_get(at + ENTRY_DTYPE, 4);
     for (uint64_t i = 0; i < rank; i++)
@@ -122,7 +126,8 @@ static fr_status read_shape(const fr_checkpoint *checkpoint, const char *at, uin
     return FR_OK;
 }
 
-static fr_status check_text(const fr_checkpoint *checkpoint, const checkpoint_entry *entry) {
+static fr_status check_text(const fr_checkpoint *checkpoint, const checkpoint_entry *entry)
+{
     if (entry->kind != CHECKPOINT_TEXT)
         return FR_OK;
     const char *text = checkpoint->mapping.bytes + entry->offset;
@@ -137,7 +142,8 @@ static fr_status check_text(const fr_checkpoint *checkpoint, const checkpoint_en
  * must begin at the first aligned byte from *data_end, which moves to their end. */
 static fr_status read_entry(const fr_checkpoint *checkpoint, const char *at, uint64_t left,
                             uint64_t index_at, uint64_t *data_end, uint64_t *used,
-                            checkpoint_entry *entry) {
+                            checkpoint_entry *entry)
+{
     const char *path = checkpoint->path, *bytes = checkpoint->mapping.bytes;
     if (left < FR_CHECKPOINT_ENTRY_BYTES)
         return fr_fail(FR_EFORMAT, "%s: the index ends within an entry", path);
@@ -174,7 +180,8 @@ static fr_status read_entry(const fr_checkpoint *checkpoint, const char *at, uin
     return read_shape(checkpoint, at, rank, entry);
 }
 
-static fr_status read_index(fr_checkpoint *checkpoint, const index_place *place) {
+static fr_status read_index(fr_checkpoint *checkpoint, const index_place *place)
+{
     const char *at = checkpoint->mapping.bytes + place->offset;
     uint64_t left = place->bytes, data_end = FR_CHECKPOINT_HEADER_BYTES;
     FR_RETURN_IF_ERROR(fr_alloc((size_t)place->n_entries, sizeof *checkpoint->entries,
@@ -196,7 +203,8 @@ static fr_status read_index(fr_checkpoint *checkpoint, const index_place *place)
     return FR_OK;
 }
 
-static void check_sums(void *context, int64_t begin, int64_t end, int thread) {
+static void check_sums(void *context, int64_t begin, int64_t end, int thread)
+{
     (void)thread;
     fr_checkpoint *checkpoint = context;
     for (int64_t i = begin; i < end; i++) {
@@ -206,11 +214,13 @@ static void check_sums(void *context, int64_t begin, int64_t end, int thread) {
     }
 }
 
-static int compare_names(const void *a, const void *b) {
+static int compare_names(const void *a, const void *b)
+{
     return strcmp(((const checkpoint_entry *)a)->name, ((const checkpoint_entry *)b)->name);
 }
 
-static fr_status check_entries(fr_checkpoint *checkpoint) {
+static fr_status check_entries(fr_checkpoint *checkpoint)
+{
     fr_parallel_for(checkpoint->n_entries, 1, check_sums, checkpoint);
     for (int64_t i = 0; i < checkpoint->n_entries; i++) {
         if (checkpoint->entries[i].damaged)
@@ -227,7 +237,8 @@ static fr_status check_entries(fr_checkpoint *checkpoint) {
     return FR_OK;
 }
 
-fr_status fr_checkpoint_open(const char *path, fr_checkpoint **checkpoint) {
+fr_status fr_checkpoint_open(const char *path, fr_checkpoint **checkpoint)
+{
     fr_checkpoint *made = NULL;
     index_place place = {0};
     fr_status status;
@@ -248,7 +259,8 @@ done:
 /* ---- looking up ---- */
 
 static fr_status find(const fr_checkpoint *checkpoint, const char *name, checkpoint_kind kind,
-                      const checkpoint_entry **entry) {
+                      const checkpoint_entry **entry)
+{
     const checkpoint_entry key = {.name = name};
     *entry = NULL;
     if (checkpoint->n_entries > 0)
@@ -260,14 +272,16 @@ static fr_status find(const fr_checkpoint *checkpoint, const char *name, checkpo
                    kind == CHECKPOINT_TEXT ? "text" : "tensor", name);
 }
 
-fr_status fr_checkpoint_tensor(const fr_checkpoint *checkpoint, const char *name, fr_tensor *view) {
+fr_status fr_checkpoint_tensor(const fr_checkpoint *checkpoint, const char *name, fr_tensor *view)
+{
     const checkpoint_entry *entry;
     FR_RETURN_IF_ERROR(find(checkpoint, name, CHECKPOINT_TENSOR, &entry));
     *view = entry->view;
     return FR_OK;
 }
 
-fr_status fr_checkpoint_text(const fr_checkpoint *checkpoint, const char *name, const char **text) {
+fr_status fr_checkpoint_text(const fr_checkpoint *checkpoint, const char *name, const char **text)
+{
     const checkpoint_entry *entry;
     FR_RETURN_IF_ERROR(find(checkpoint, name, CHECKPOINT_TEXT, &entry));
     *text = checkpoint->mapping.bytes + entry->offset;
@@ -275,7 +289,8 @@ fr_status fr_checkpoint_text(const fr_checkpoint *checkpoint, const char *name, 
 }
 
 fr_status fr_checkpoint_read(const fr_checkpoint *checkpoint, const char *name, fr_dtype dtype,
-                             int64_t count, void *out) {
+                             int64_t count, void *out)
+{
     const checkpoint_entry *entry;
     FR_RETURN_IF_ERROR(find(checkpoint, name, CHECKPOINT_TENSOR, &entry));
     const int64_t stored = fr_tensor_count(&entry->view);

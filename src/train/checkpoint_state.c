@@ -22,7 +22,8 @@ typedef struct state_piece {
     fr_tensor view;
 } state_piece;
 
-static fr_status name_piece(state_piece *piece, const char *prefix, const char *name) {
+static fr_status name_piece(state_piece *piece, const char *prefix, const char *name)
+{
     const size_t bytes = strlen(prefix) + strlen(name) + 1;
     if (bytes > sizeof piece->name)
         return fr_fail(FR_EINVAL, "checkpoint: the name \"%.80s...\" is longer than %zu bytes",
@@ -32,7 +33,8 @@ static fr_status name_piece(state_piece *piece, const char *prefix, const char *
     return FR_OK;
 }
 
-static bool same_shape(const fr_tensor *a, const fr_tensor *b) {
+static bool same_shape(const fr_tensor *a, const fr_tensor *b)
+{
     bool same = a->rank == b->rank && a->dtype == b->dtype;
     for (int i = 0; same && i < a->rank; i++)
         same = a->shape[i] == b->shape[i];
@@ -40,7 +42,8 @@ static bool same_shape(const fr_tensor *a, const fr_tensor *b) {
 }
 
 /* Looks a piece up and, where `copy`, copies it; dtype and shape must be equal. */
-static fr_status read_piece(const fr_checkpoint *checkpoint, const state_piece *piece, bool copy) {
+static fr_status read_piece(const fr_checkpoint *checkpoint, const state_piece *piece, bool copy)
+{
     fr_tensor stored = {0};
     char here[96], there[96];
     FR_RETURN_IF_ERROR(fr_checkpoint_tensor(checkpoint, piece->name, &stored));
@@ -57,7 +60,8 @@ static fr_status read_piece(const fr_checkpoint *checkpoint, const state_piece *
 /* ---- executor ---- */
 
 /* The i-th parameter or, after them, state. */
-static fr_status executor_piece(const fr_program *p, fr_executor *e, int i, state_piece *piece) {
+static fr_status executor_piece(const fr_program *p, fr_executor *e, int i, state_piece *piece)
+{
     const int n_parameters = fr_n_parameters(p);
     const bool parameter = i < n_parameters;
     const fr_value value = parameter ? fr_parameter_at(p, i) : fr_state_at(p, i - n_parameters);
@@ -74,7 +78,8 @@ static fr_status executor_piece(const fr_program *p, fr_executor *e, int i, stat
 }
 
 fr_status fr_checkpoint_add_executor(fr_checkpoint_writer *writer, const fr_program *p,
-                                     fr_executor *e) {
+                                     fr_executor *e)
+{
     state_piece piece;
     for (int i = 0; i < fr_n_parameters(p) + fr_n_states(p); i++) {
         FR_RETURN_IF_ERROR(executor_piece(p, e, i, &piece));
@@ -84,7 +89,8 @@ fr_status fr_checkpoint_add_executor(fr_checkpoint_writer *writer, const fr_prog
 }
 
 fr_status fr_checkpoint_read_executor(const fr_checkpoint *checkpoint, const fr_program *p,
-                                      fr_executor *e) {
+                                      fr_executor *e)
+{
     state_piece piece;
     for (int copy = 0; copy < 2; copy++)
         for (int i = 0; i < fr_n_parameters(p) + fr_n_states(p); i++) {
@@ -97,7 +103,8 @@ fr_status fr_checkpoint_read_executor(const fr_checkpoint *checkpoint, const fr_
 /* ---- kind and step, which both optimizers have ---- */
 
 static fr_status add_kind_and_step(fr_checkpoint_writer *writer, const char *prefix,
-                                   fr_optimizer_kind kind, int64_t step) {
+                                   fr_optimizer_kind kind, int64_t step)
+{
     state_piece piece;
     FR_RETURN_IF_ERROR(name_piece(&piece, prefix, "/kind"));
     FR_RETURN_IF_ERROR(fr_checkpoint_add_text(writer, piece.name, fr_optimizer_kind_name(kind)));
@@ -107,7 +114,8 @@ static fr_status add_kind_and_step(fr_checkpoint_writer *writer, const char *pre
 }
 
 static fr_status read_kind_and_step(const fr_checkpoint *checkpoint, const char *prefix,
-                                    fr_optimizer_kind kind, int64_t *step) {
+                                    fr_optimizer_kind kind, int64_t *step)
+{
     state_piece piece;
     const char *stored;
     FR_RETURN_IF_ERROR(name_piece(&piece, prefix, "/kind"));
@@ -126,7 +134,8 @@ static fr_status read_kind_and_step(const fr_checkpoint *checkpoint, const char 
 
 /* Moment `which` (0 first, 1 second) of slot i; piece->view.data is NULL where it has none. */
 static fr_status optimizer_piece(const fr_optimizer *optimizer, int i, int which,
-                                 state_piece *piece) {
+                                 state_piece *piece)
+{
     const optimizer_slot *slot = &optimizer->slots[i];
     FR_RETURN_IF_ERROR(
         name_piece(piece, which == 0 ? "optimizer/first/" : "optimizer/second/", slot->name));
@@ -134,7 +143,8 @@ static fr_status optimizer_piece(const fr_optimizer *optimizer, int i, int which
                           &piece->view);
 }
 
-fr_status fr_checkpoint_add_optimizer(fr_checkpoint_writer *writer, const fr_optimizer *optimizer) {
+fr_status fr_checkpoint_add_optimizer(fr_checkpoint_writer *writer, const fr_optimizer *optimizer)
+{
     state_piece piece;
     FR_RETURN_IF_ERROR(
         add_kind_and_step(writer, "optimizer", optimizer->options.kind, optimizer->step));
@@ -146,7 +156,8 @@ fr_status fr_checkpoint_add_optimizer(fr_checkpoint_writer *writer, const fr_opt
     return FR_OK;
 }
 
-fr_status fr_checkpoint_read_optimizer(const fr_checkpoint *checkpoint, fr_optimizer *optimizer) {
+fr_status fr_checkpoint_read_optimizer(const fr_checkpoint *checkpoint, fr_optimizer *optimizer)
+{
     state_piece piece;
     int64_t step = 0;
     FR_RETURN_IF_ERROR(read_kind_and_step(checkpoint, "optimizer", optimizer->options.kind, &step));
@@ -163,7 +174,8 @@ fr_status fr_checkpoint_read_optimizer(const fr_checkpoint *checkpoint, fr_optim
 /* ---- row optimizer ---- */
 
 static fr_status row_optimizer_piece(const fr_row_optimizer *optimizer, const char *name, int which,
-                                     state_piece *piece) {
+                                     state_piece *piece)
+{
     const bool per_row = which == 1 && optimizer->second_per_row;
     const int64_t shape[2] = {optimizer->n_rows, optimizer->width};
     FR_RETURN_IF_ERROR(name_piece(piece, name, which == 0 ? "/first" : "/second"));
@@ -172,7 +184,8 @@ static fr_status row_optimizer_piece(const fr_row_optimizer *optimizer, const ch
 }
 
 fr_status fr_checkpoint_add_row_optimizer(fr_checkpoint_writer *writer, const char *name,
-                                          const fr_row_optimizer *optimizer) {
+                                          const fr_row_optimizer *optimizer)
+{
     state_piece piece;
     FR_RETURN_IF_ERROR(add_kind_and_step(writer, name, optimizer->options.kind, optimizer->step));
     for (int which = 0; which < 2; which++) {
@@ -183,7 +196,8 @@ fr_status fr_checkpoint_add_row_optimizer(fr_checkpoint_writer *writer, const ch
 }
 
 fr_status fr_checkpoint_read_row_optimizer(const fr_checkpoint *checkpoint, const char *name,
-                                           fr_row_optimizer *optimizer) {
+                                           fr_row_optimizer *optimizer)
+{
     state_piece piece;
     int64_t step = 0;
     FR_RETURN_IF_ERROR(read_kind_and_step(checkpoint, name, optimizer->options.kind, &step));

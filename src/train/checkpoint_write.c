@@ -8,6 +8,7 @@
 #include <frugal/train.h>
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -26,7 +27,8 @@ struct fr_checkpoint_writer {
     char message[FR_ERROR_BYTES];
 };
 
-void fr_checkpoint_abort(fr_checkpoint_writer *writer) {
+void fr_checkpoint_abort(fr_checkpoint_writer *writer)
+{
     if (writer == NULL)
         return;
     fr_file_writer_abort(writer->file);
@@ -35,7 +37,8 @@ void fr_checkpoint_abort(fr_checkpoint_writer *writer) {
     fr_free(writer);
 }
 
-fr_status fr_checkpoint_create(const char *path, fr_checkpoint_writer **writer) {
+fr_status fr_checkpoint_create(const char *path, fr_checkpoint_writer **writer)
+{
     fr_checkpoint_writer *made = NULL;
     fr_status status;
     char header[FR_CHECKPOINT_HEADER_BYTES] = {0};
@@ -53,22 +56,24 @@ done:
 }
 
 /* Keeps the first failure, with its sentence. */
-static fr_status note(fr_checkpoint_writer *writer, fr_status status) {
+static fr_status note(fr_checkpoint_writer *writer, fr_status status)
+{
     if (status != FR_OK && writer->failed == FR_OK) {
         writer->failed = status;
-        memcpy(writer->message, fr_error_message(),
-               strnlen(fr_error_message(), FR_ERROR_BYTES - 1));
+        (void)snprintf(writer->message, sizeof writer->message, "%s", fr_error_message());
     }
     return status;
 }
 
-static fr_status earlier_failure(const fr_checkpoint_writer *writer) {
+static fr_status earlier_failure(const fr_checkpoint_writer *writer)
+{
     if (writer->failed != FR_OK)
         fr_error_set(writer->message);
     return writer->failed;
 }
 
-static fr_status pad_to_alignment(fr_checkpoint_writer *writer) {
+static fr_status pad_to_alignment(fr_checkpoint_writer *writer)
+{
     static const char zeros[FR_CHECKPOINT_ALIGNMENT];
     const uint64_t at = (uint64_t)fr_file_writer_position(writer->file);
     const uint64_t end = checkpoint_round_up(at, FR_CHECKPOINT_ALIGNMENT);
@@ -77,8 +82,8 @@ static fr_status pad_to_alignment(fr_checkpoint_writer *writer) {
 
 /* ---- the index ---- */
 
-static fr_status check_name(const fr_checkpoint_writer *writer, const char *name,
-                            size_t name_bytes) {
+static fr_status check_name(const fr_checkpoint_writer *writer, const char *name, size_t name_bytes)
+{
     if (name_bytes == 1 || name_bytes > FR_CHECKPOINT_MOST_NAME_BYTES)
         return fr_fail(FR_EINVAL, "%s: a name of %zu bytes, must be 1 to %d", writer->path,
                        name_bytes - 1, FR_CHECKPOINT_MOST_NAME_BYTES - 1);
@@ -95,7 +100,8 @@ static fr_status check_name(const fr_checkpoint_writer *writer, const char *name
     return FR_OK;
 }
 
-static fr_status grow_index(fr_checkpoint_writer *writer, size_t more) {
+static fr_status grow_index(fr_checkpoint_writer *writer, size_t more)
+{
     if (writer->index_bytes + more <= writer->index_room)
         return FR_OK;
     const size_t room = 2 * writer->index_room + more + 1024;
@@ -106,7 +112,8 @@ static fr_status grow_index(fr_checkpoint_writer *writer, size_t more) {
 
 /* One entry: its data, which lie at `data`, and its line of the index. */
 static fr_status add_entry(fr_checkpoint_writer *writer, checkpoint_kind kind, const char *name,
-                           const fr_tensor *shape, const void *data, size_t bytes) {
+                           const fr_tensor *shape, const void *data, size_t bytes)
+{
     const size_t name_bytes = strlen(name) + 1;
     FR_RETURN_IF_ERROR(check_name(writer, name, name_bytes));
     const size_t rank = (size_t)shape->rank;
@@ -134,8 +141,8 @@ static fr_status add_entry(fr_checkpoint_writer *writer, checkpoint_kind kind, c
 
 /* ---- adding ---- */
 
-static fr_status add_tensor(fr_checkpoint_writer *writer, const char *name,
-                            const fr_tensor *tensor) {
+static fr_status add_tensor(fr_checkpoint_writer *writer, const char *name, const fr_tensor *tensor)
+{
     static const char nothing[1];
     fr_tensor copy = {0}; /* checks dtype, rank and shape too */
     fr_status status;
@@ -155,13 +162,14 @@ done:
     return status;
 }
 
-fr_status fr_checkpoint_add(fr_checkpoint_writer *writer, const char *name,
-                            const fr_tensor *tensor) {
+fr_status fr_checkpoint_add(fr_checkpoint_writer *writer, const char *name, const fr_tensor *tensor)
+{
     FR_RETURN_IF_ERROR(earlier_failure(writer));
     return note(writer, fr_wrap(add_tensor(writer, name, tensor), "checkpoint entry \"%s\"", name));
 }
 
-fr_status fr_checkpoint_add_text(fr_checkpoint_writer *writer, const char *name, const char *text) {
+fr_status fr_checkpoint_add_text(fr_checkpoint_writer *writer, const char *name, const char *text)
+{
     FR_RETURN_IF_ERROR(earlier_failure(writer));
     const size_t bytes = strlen(text) + 1; /* with the 0, so that a reader hands out the mapping */
     const fr_tensor shape = {.dtype = FR_U8, .rank = 1, .shape = {(int64_t)bytes}};
@@ -169,7 +177,8 @@ fr_status fr_checkpoint_add_text(fr_checkpoint_writer *writer, const char *name,
                                 "checkpoint entry \"%s\"", name));
 }
 
-static fr_status write_end(fr_checkpoint_writer *writer) {
+static fr_status write_end(fr_checkpoint_writer *writer)
+{
     static const char nothing[1];
     char trailer[FR_CHECKPOINT_TRAILER_BYTES] = {0};
     const char *index = writer->index != NULL ? writer->index : nothing;
@@ -185,7 +194,8 @@ static fr_status write_end(fr_checkpoint_writer *writer) {
     return fr_file_writer_write(writer->file, trailer, sizeof trailer);
 }
 
-fr_status fr_checkpoint_commit(fr_checkpoint_writer *writer) {
+fr_status fr_checkpoint_commit(fr_checkpoint_writer *writer)
+{
     fr_status status;
     FR_TRY(earlier_failure(writer));
     FR_TRY(write_end(writer));

@@ -28,7 +28,8 @@ extern char **environ;
 /* ---- the script ---- */
 
 /* Writes text between single quotes, in which gnuplot knows no escape but '' for a quote. */
-static void print_quoted(FILE *script, const char *text) {
+static void print_quoted(FILE *script, const char *text)
+{
     (void)fputc('\'', script);
     for (const char *at = text != NULL ? text : ""; *at != 0; at++) {
         if (*at == '\'')
@@ -38,7 +39,8 @@ static void print_quoted(FILE *script, const char *text) {
     (void)fputc('\'', script);
 }
 
-static fr_status print_path(FILE *script, const char *path) {
+static fr_status print_path(FILE *script, const char *path)
+{
     for (const char *at = path; *at != 0; at++)
         if ((unsigned char)*at < ' ')
             return fr_fail(FR_EINVAL, "curves: the path \"%s\" holds a control character", path);
@@ -47,7 +49,8 @@ static fr_status print_path(FILE *script, const char *path) {
     return FR_OK;
 }
 
-static void print_label(FILE *script, const char *which, const char *text) {
+static void print_label(FILE *script, const char *which, const char *text)
+{
     if (text == NULL || text[0] == 0)
         return;
     (void)fprintf(script, "set %s ", which);
@@ -55,12 +58,14 @@ static void print_label(FILE *script, const char *which, const char *text) {
     (void)fputs(" noenhanced\n", script);
 }
 
-static bool is_svg(const char *path) {
+static bool is_svg(const char *path)
+{
     const size_t n = strlen(path);
     return n >= 4 && strcmp(path + n - 4, ".svg") == 0;
 }
 
-static fr_status print_curves(FILE *script, const fr_curve *curves, int n) {
+static fr_status print_curves(FILE *script, const fr_curve *curves, int n)
+{
     for (int i = 0; i < n; i++) {
         const fr_curve *curve = &curves[i];
         if (curve->x_column < 0 || curve->y_column < 0)
@@ -88,7 +93,8 @@ typedef struct picture {
     char *temporary;
 } picture;
 
-static fr_status print_script(FILE *script, const picture *drawn) {
+static fr_status print_script(FILE *script, const picture *drawn)
+{
     bool right = false;
     for (int i = 0; i < drawn->n; i++)
         right = right || drawn->curves[i].right_axis;
@@ -113,7 +119,8 @@ static fr_status print_script(FILE *script, const picture *drawn) {
 }
 
 /* The script in a fresh memory file, to be read from its beginning. */
-static fr_status write_script(const picture *drawn, int *fd) {
+static fr_status write_script(const picture *drawn, int *fd)
+{
     *fd = memfd_create("curves", MFD_CLOEXEC);
     if (*fd < 0)
         return fr_fail_errno(errno, "%s: a script for gnuplot", drawn->path);
@@ -137,7 +144,8 @@ static fr_status write_script(const picture *drawn, int *fd) {
 /* ---- running it ---- */
 
 /* What gnuplot said, as one line. */
-static fr_status refuse_with_output(const picture *drawn, int output) {
+static fr_status refuse_with_output(const picture *drawn, int output)
+{
     char said[400];
     const ssize_t n = pread(output, said, sizeof said - 1, 0);
     said[n > 0 ? n : 0] = 0;
@@ -151,7 +159,8 @@ static fr_status refuse_with_output(const picture *drawn, int output) {
     return fr_fail(FR_EIO, "%s: gnuplot failed: %s", drawn->path, said);
 }
 
-static fr_status run_gnuplot(const picture *drawn, int script, int output) {
+static fr_status run_gnuplot(const picture *drawn, int script, int output)
+{
     char name[] = "gnuplot", no_defaults[] = "-d";
     char *const arguments[] = {name, no_defaults, NULL};
     posix_spawn_file_actions_t actions;
@@ -183,7 +192,8 @@ static fr_status run_gnuplot(const picture *drawn, int script, int output) {
 
 fr_status fr_curves_draw(const char *path, const char *title, const char *x_label,
                          const char *y_label, const char *right_label, const fr_curve *curves,
-                         int n) {
+                         int n)
+{
     picture drawn = {path, title, x_label, y_label, right_label, curves, n, NULL};
     int script = -1, output = -1;
     fr_status status;

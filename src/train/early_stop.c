@@ -8,7 +8,8 @@
 
 #include <math.h>
 
-fr_early_stop fr_early_stop_start(int64_t patience, bool larger_is_better) {
+fr_early_stop fr_early_stop_start(int64_t patience, bool larger_is_better)
+{
     return (fr_early_stop){
         .patience = patience,
         .larger_is_better = larger_is_better,
@@ -17,7 +18,8 @@ fr_early_stop fr_early_stop_start(int64_t patience, bool larger_is_better) {
     };
 }
 
-bool fr_early_stop_note(fr_early_stop *stop, double value, int64_t when) {
+bool fr_early_stop_note(fr_early_stop *stop, double value, int64_t when)
+{
     /* The first number is the best so far, be it infinite. */
     const bool first = stop->best_at < 0 && !isnan(value);
     const bool better = first || (stop->larger_is_better ? value > stop->best : value < stop->best);
@@ -30,6 +32,7 @@ bool fr_early_stop_note(fr_early_stop *stop, double value, int64_t when) {
     return better;
 }
 
-bool fr_early_stop_reached(const fr_early_stop *stop) {
+bool fr_early_stop_reached(const fr_early_stop *stop)
+{
     return stop->patience > 0 && stop->seen >= stop->patience;
 }

@@ -30,7 +30,8 @@
 enum { CELL_BYTES = 32 }; /* %.17g takes at most 24 */
 static const size_t most_file_bytes = (size_t)4 << 30;
 
-void fr_metrics_close(fr_metrics *metrics) {
+void fr_metrics_close(fr_metrics *metrics)
+{
     fr_free(metrics->path);
     fr_free(metrics->line);
     *metrics = (fr_metrics){0};
@@ -39,7 +40,8 @@ void fr_metrics_close(fr_metrics *metrics) {
 /* ---- header ---- */
 
 /* The header line, with its line break, in a fresh string. */
-static fr_status header_line(const char *const *columns, int n, char **line) {
+static fr_status header_line(const char *const *columns, int n, char **line)
+{
     size_t bytes = 1;
     *line = NULL;
     for (int i = 0; i < n; i++) {
@@ -57,7 +59,8 @@ static fr_status header_line(const char *const *columns, int n, char **line) {
     return FR_OK;
 }
 
-static fr_status start(const char *path, int n_columns, fr_metrics *metrics) {
+static fr_status start(const char *path, int n_columns, fr_metrics *metrics)
+{
     *metrics = (fr_metrics){.n_columns = n_columns};
     FR_RETURN_IF_ERROR(
         fr_alloc((size_t)n_columns + 1, CELL_BYTES, "line of metrics", &metrics->line));
@@ -65,7 +68,8 @@ static fr_status start(const char *path, int n_columns, fr_metrics *metrics) {
 }
 
 fr_status fr_metrics_create(const char *path, const char *const *columns, int n_columns,
-                            fr_metrics *metrics) {
+                            fr_metrics *metrics)
+{
     char *header = NULL;
     fr_status status;
     *metrics = (fr_metrics){0};
@@ -86,7 +90,8 @@ done:
 
 /* Names the first column in which the file's header differs. */
 static fr_status refuse_columns(const char *path, const char *text, const char *const *columns,
-                                int n_columns) {
+                                int n_columns)
+{
     for (int i = 0; i < n_columns; i++) {
         const int there = (int)strcspn(text, ",\n");
         if ((size_t)there != strlen(columns[i]) || strncmp(text, columns[i], (size_t)there) != 0)
@@ -97,7 +102,8 @@ static fr_status refuse_columns(const char *path, const char *text, const char *
     return fr_fail(FR_EINVAL, "%s: has more columns than the %d asked", path, n_columns);
 }
 
-static int count_cells(const char *line, const char *end) {
+static int count_cells(const char *line, const char *end)
+{
     int n = 1;
     for (; line < end; line++)
         n += *line == ',';
@@ -105,7 +111,8 @@ static int count_cells(const char *line, const char *end) {
 }
 
 /* Counts whole records, at most `most` of them; metrics->n_bytes becomes the end of the last. */
-static fr_status count_records(fr_metrics *metrics, const char *text, size_t length, int64_t most) {
+static fr_status count_records(fr_metrics *metrics, const char *text, size_t length, int64_t most)
+{
     const char *line = text + metrics->n_bytes, *const end = text + length;
     metrics->n_records = 0;
     while (metrics->n_records < most && line < end) {
@@ -124,7 +131,8 @@ static fr_status count_records(fr_metrics *metrics, const char *text, size_t len
 }
 
 fr_status fr_metrics_open(const char *path, const char *const *columns, int n_columns,
-                          fr_metrics *metrics) {
+                          fr_metrics *metrics)
+{
     char *header = NULL, *text = NULL;
     size_t length = 0;
     fr_status status;
@@ -152,7 +160,8 @@ done:
 
 /* The shortest of three precisions that reads back as the same number, with a point in any locale.
  */
-static size_t write_cell(char *to, double value) {
+static size_t write_cell(char *to, double value)
+{
     static const int digits[] = {6, 9, 17};
     if (isnan(value))
         return 0;
@@ -168,7 +177,8 @@ static size_t write_cell(char *to, double value) {
     return bytes;
 }
 
-static fr_status append_line(const fr_metrics *metrics, size_t bytes) {
+static fr_status append_line(const fr_metrics *metrics, size_t bytes)
+{
     struct stat about;
     fr_status status;
     const int fd = fr_fault_due() ? -1 : open(metrics->path, O_WRONLY | O_CLOEXEC);
@@ -190,7 +200,8 @@ done:
     return status;
 }
 
-fr_status fr_metrics_append(fr_metrics *metrics, const double *values, int n) {
+fr_status fr_metrics_append(fr_metrics *metrics, const double *values, int n)
+{
     if (n != metrics->n_columns || n == 0)
         return fr_fail(FR_ESHAPE, "metrics: a record of %d values, the run has %d columns", n,
                        metrics->n_columns);
@@ -205,7 +216,8 @@ fr_status fr_metrics_append(fr_metrics *metrics, const double *values, int n) {
     return FR_OK;
 }
 
-fr_status fr_metrics_truncate(fr_metrics *metrics, int64_t n) {
+fr_status fr_metrics_truncate(fr_metrics *metrics, int64_t n)
+{
     char *text = NULL;
     size_t length = 0;
     fr_status status;

@@ -22,11 +22,13 @@
 #include "base/error.h"
 #include "kernel/optimizer.h"
 
-const char *fr_optimizer_kind_name(fr_optimizer_kind kind) {
+const char *fr_optimizer_kind_name(fr_optimizer_kind kind)
+{
     return kind == FR_SGD ? "sgd" : kind == FR_ADAM ? "adam" : kind == FR_ADAMW ? "adamw" : "?";
 }
 
-fr_status fr_optimizer_options_complete(fr_optimizer_options *options) {
+fr_status fr_optimizer_options_complete(fr_optimizer_options *options)
+{
     if (options->kind != FR_SGD && options->kind != FR_ADAM && options->kind != FR_ADAMW)
         return fr_fail(FR_EINVAL, "optimizer: %d is no kind", (int)options->kind);
     options->beta1 = options->beta1 == 0 ? 0.9 : options->beta1;
@@ -51,7 +53,8 @@ fr_status fr_optimizer_options_complete(fr_optimizer_options *options) {
     return FR_OK;
 }
 
-double fr_clip_scale(double norm, double clip_norm) {
+double fr_clip_scale(double norm, double clip_norm)
+{
     const double scale = clip_norm / (norm + 1e-6);
     return clip_norm > 0 && scale < 1 ? scale : 1;
 }
@@ -59,7 +62,8 @@ double fr_clip_scale(double norm, double clip_norm) {
 /* ---- making one ---- */
 
 static fr_status constant_shape(const fr_program *p, fr_value value, const char *name,
-                                int64_t *count) {
+                                int64_t *count)
+{
     const fr_shape shape = fr_value_shape(p, value);
     *count = 1;
     for (int i = 0; i < shape.rank; i++)
@@ -69,7 +73,8 @@ static fr_status constant_shape(const fr_program *p, fr_value value, const char 
 }
 
 static fr_status fill_slot(const fr_program *p, fr_executor *e, fr_value parameter, fr_value grad,
-                           optimizer_slot *slot) {
+                           optimizer_slot *slot)
+{
     slot->parameter = parameter;
     slot->grad = grad;
     if (parameter < 0 || grad < 0)
@@ -94,7 +99,8 @@ static fr_status fill_slot(const fr_program *p, fr_executor *e, fr_value paramet
 }
 
 /* Gives every slot its part of one zeroed block. */
-static fr_status make_moments(fr_optimizer *optimizer) {
+static fr_status make_moments(fr_optimizer *optimizer)
+{
     const bool adam = optimizer->options.kind != FR_SGD;
     const int per_slot = adam ? 2 : optimizer->options.momentum > 0 ? 1 : 0;
     const int64_t lanes = FR_ALIGNMENT / (int64_t)sizeof(float);
@@ -120,7 +126,8 @@ static fr_status make_moments(fr_optimizer *optimizer) {
 
 fr_status fr_optimizer_create(const fr_program *p, fr_executor *e, const fr_value *parameters,
                               const fr_value *grads, int n, const fr_optimizer_options *options,
-                              fr_optimizer **optimizer) {
+                              fr_optimizer **optimizer)
+{
     fr_optimizer *made = NULL;
     fr_status status;
     *optimizer = NULL;
@@ -145,7 +152,8 @@ done:
     return status;
 }
 
-void fr_optimizer_free(fr_optimizer *optimizer) {
+void fr_optimizer_free(fr_optimizer *optimizer)
+{
     if (optimizer == NULL)
         return;
     fr_free(optimizer->moments);
@@ -153,7 +161,8 @@ void fr_optimizer_free(fr_optimizer *optimizer) {
     fr_free(optimizer);
 }
 
-void fr_optimizer_set_decay(fr_optimizer *optimizer, int i, double weight_decay) {
+void fr_optimizer_set_decay(fr_optimizer *optimizer, int i, double weight_decay)
+{
     if (i >= 0 && i < optimizer->n_slots && weight_decay >= 0)
         optimizer->slots[i].weight_decay = weight_decay;
 }
@@ -163,7 +172,8 @@ double fr_optimizer_grad_norm(const fr_optimizer *optimizer) { return optimizer-
 /* ---- a step ---- */
 
 /* The norm over all gradients together, or an error that names the first that is not finite. */
-static fr_status measure_gradients(fr_optimizer *optimizer, double *norm) {
+static fr_status measure_gradients(fr_optimizer *optimizer, double *norm)
+{
     double total = 0;
     for (int i = 0; i < optimizer->n_slots; i++) {
         const optimizer_slot *slot = &optimizer->slots[i];
@@ -184,7 +194,8 @@ static fr_status measure_gradients(fr_optimizer *optimizer, double *norm) {
 }
 
 static void update_slot(const fr_optimizer *optimizer, const optimizer_slot *slot, double rate,
-                        double scale) {
+                        double scale)
+{
     const fr_optimizer_options *options = &optimizer->options;
     float *parameter = fr_executor_data(optimizer->executor, slot->parameter);
     const float *grad = fr_executor_data(optimizer->executor, slot->grad);
@@ -206,7 +217,8 @@ static void update_slot(const fr_optimizer *optimizer, const optimizer_slot *slo
     fr_adam_run(&adam, slot->count, parameter, grad, slot->first, slot->second);
 }
 
-fr_status fr_optimizer_step(fr_optimizer *optimizer, double learning_rate) {
+fr_status fr_optimizer_step(fr_optimizer *optimizer, double learning_rate)
+{
     const double rate = learning_rate < 0 ? optimizer->options.learning_rate : learning_rate;
     double norm = 0;
     if (!isfinite(rate))

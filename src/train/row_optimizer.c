@@ -26,8 +26,8 @@
 #include "train/row_order.h"
 
 fr_status fr_row_optimizer_create(float *table, int64_t n_rows, int64_t width, bool second_per_row,
-                                  const fr_optimizer_options *options,
-                                  fr_row_optimizer **optimizer) {
+                                  const fr_optimizer_options *options, fr_row_optimizer **optimizer)
+{
     fr_row_optimizer *made = NULL;
     fr_status status;
     int64_t count = 0;
@@ -55,7 +55,8 @@ done:
     return status;
 }
 
-void fr_row_optimizer_free(fr_row_optimizer *optimizer) {
+void fr_row_optimizer_free(fr_row_optimizer *optimizer)
+{
     if (optimizer == NULL)
         return;
     if (optimizer->order != NULL)
@@ -74,7 +75,8 @@ typedef struct sum_rows_job {
     float *sums;
 } sum_rows_job;
 
-static void sum_rows(void *context, int64_t begin, int64_t end, int thread) {
+static void sum_rows(void *context, int64_t begin, int64_t end, int thread)
+{
     (void)thread;
     const sum_rows_job *job = context;
     const row_order *order = job->order;
@@ -92,7 +94,8 @@ static void sum_rows(void *context, int64_t begin, int64_t end, int thread) {
 }
 
 /* The gradient of every touched row, in sorted order, in optimizer->sums. */
-static fr_status sum_by_row(fr_row_optimizer *optimizer, const float *row_grads) {
+static fr_status sum_by_row(fr_row_optimizer *optimizer, const float *row_grads)
+{
     const row_order *order = optimizer->order;
     const int64_t width = optimizer->width;
     int64_t count = 0;
@@ -111,7 +114,8 @@ static fr_status sum_by_row(fr_row_optimizer *optimizer, const float *row_grads)
     return FR_OK;
 }
 
-static fr_status check_ids(const fr_row_optimizer *optimizer, const int64_t *ids, int64_t n) {
+static fr_status check_ids(const fr_row_optimizer *optimizer, const int64_t *ids, int64_t n)
+{
     if (n < 0)
         return fr_fail(FR_ERANGE, "row optimizer: %" PRId64 " rows", n);
     for (int64_t i = 0; i < n; i++)
@@ -122,7 +126,8 @@ static fr_status check_ids(const fr_row_optimizer *optimizer, const int64_t *ids
 }
 
 static fr_status refuse_not_finite(const fr_row_optimizer *optimizer, const int64_t *rows,
-                                   int64_t n, const float *grads) {
+                                   int64_t n, const float *grads)
+{
     int64_t i = 0;
     while (i < n - 1 && isfinite(fr_sum_of_squares(grads + i * optimizer->width, optimizer->width)))
         i++;
@@ -132,7 +137,8 @@ static fr_status refuse_not_finite(const fr_row_optimizer *optimizer, const int6
 }
 
 fr_status fr_row_optimizer_step(fr_row_optimizer *optimizer, const int64_t *ids, int64_t n,
-                                const float *row_grads, double learning_rate) {
+                                const float *row_grads, double learning_rate)
+{
     const fr_optimizer_options *options = &optimizer->options;
     const double rate = learning_rate < 0 ? options->learning_rate : learning_rate;
     if (!isfinite(rate))

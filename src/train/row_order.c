@@ -18,7 +18,8 @@ typedef struct id_place {
     int64_t id, place;
 } id_place;
 
-static fr_status make_room(row_order *order, int64_t n) {
+static fr_status make_room(row_order *order, int64_t n)
+{
     if (n <= order->room)
         return FR_OK;
     fr_row_order_free(order);
@@ -34,7 +35,8 @@ done:
     return status;
 }
 
-void fr_row_order_free(row_order *order) {
+void fr_row_order_free(row_order *order)
+{
     fr_free(order->rows);
     fr_free(order->place);
     fr_free(order->begin);
@@ -42,7 +44,8 @@ void fr_row_order_free(row_order *order) {
     *order = (row_order){0};
 }
 
-static void sort_by_digit(const id_place *from, id_place *to, int64_t n, int shift) {
+static void sort_by_digit(const id_place *from, id_place *to, int64_t n, int shift)
+{
     int64_t next[N_DIGITS] = {0};
     for (int64_t i = 0; i < n; i++)
         next[(uint64_t)from[i].id >> shift & (N_DIGITS - 1)]++;
@@ -56,7 +59,8 @@ static void sort_by_digit(const id_place *from, id_place *to, int64_t n, int shi
         to[next[(uint64_t)from[i].id >> shift & (N_DIGITS - 1)]++] = from[i];
 }
 
-fr_status fr_row_order_make(row_order *order, const int64_t *ids, int64_t n, int64_t limit) {
+fr_status fr_row_order_make(row_order *order, const int64_t *ids, int64_t n, int64_t limit)
+{
     FR_RETURN_IF_ERROR(make_room(order, n));
     order->n_rows = 0;
     if (n == 0)

@@ -19,20 +19,23 @@ typedef struct place {
     char text[PLACE_BYTES];
 } place;
 
-static place inside(const place *outer, const char *field) {
+static place inside(const place *outer, const char *field)
+{
     place inner;
     (void)snprintf(inner.text, sizeof inner.text, "%.150s%s%.100s", outer->text,
                    outer->text[0] != 0 ? "." : "", field);
     return inner;
 }
 
-static place element(const place *outer, int i) {
+static place element(const place *outer, int i)
+{
     place inner;
     (void)snprintf(inner.text, sizeof inner.text, "%.200s[%d]", outer->text, i);
     return inner;
 }
 
-static const char *describe(const fr_json *value, char buffer[VALUE_BYTES]) {
+static const char *describe(const fr_json *value, char buffer[VALUE_BYTES])
+{
     if (value == NULL)
         (void)snprintf(buffer, VALUE_BYTES, "not there");
     else if (cJSON_IsString(value))
@@ -49,13 +52,15 @@ static const char *describe(const fr_json *value, char buffer[VALUE_BYTES]) {
 }
 
 static fr_status refuse(const char *path, const place *at, const fr_json *kept,
-                        const fr_json *asked) {
+                        const fr_json *asked)
+{
     char there[VALUE_BYTES], here[VALUE_BYTES];
     return fr_fail(FR_EINVAL, "%s: field \"%s\" is %s in the run, asked is %s", path, at->text,
                    describe(kept, there), describe(asked, here));
 }
 
-static bool same_scalar(const fr_json *kept, const fr_json *asked) {
+static bool same_scalar(const fr_json *kept, const fr_json *asked)
+{
     if (cJSON_IsNumber(kept))
         return cJSON_IsNumber(asked) && !(kept->valuedouble < asked->valuedouble) &&
                !(kept->valuedouble > asked->valuedouble);
@@ -68,14 +73,17 @@ static fr_status compare(const char *path, const place *at, const fr_json *kept,
                          const fr_json *asked);
 
 static fr_status compare_objects(const char *path, const place *at, const fr_json *kept,
-                                 const fr_json *asked) {
+                                 const fr_json *asked)
+{
     const fr_json *field;
-    cJSON_ArrayForEach(field, kept) {
+    cJSON_ArrayForEach(field, kept)
+    {
         const place inner = inside(at, field->string);
         const fr_json *other = cJSON_GetObjectItemCaseSensitive(asked, field->string);
         FR_RETURN_IF_ERROR(compare(path, &inner, field, other));
     }
-    cJSON_ArrayForEach(field, asked) {
+    cJSON_ArrayForEach(field, asked)
+    {
         const place inner = inside(at, field->string);
         if (cJSON_GetObjectItemCaseSensitive(kept, field->string) == NULL)
             return refuse(path, &inner, NULL, field);
@@ -84,7 +92,8 @@ static fr_status compare_objects(const char *path, const place *at, const fr_jso
 }
 
 static fr_status compare_lists(const char *path, const place *at, const fr_json *kept,
-                               const fr_json *asked) {
+                               const fr_json *asked)
+{
     const fr_json *a = kept->child, *b = asked->child;
     int i = 0;
     for (; a != NULL && b != NULL; a = a->next, b = b->next, i++) {
@@ -96,7 +105,8 @@ static fr_status compare_lists(const char *path, const place *at, const fr_json 
 }
 
 static fr_status compare(const char *path, const place *at, const fr_json *kept,
-                         const fr_json *asked) {
+                         const fr_json *asked)
+{
     if (asked == NULL)
         return refuse(path, at, kept, asked);
     if (cJSON_IsObject(kept) && cJSON_IsObject(asked))
@@ -106,7 +116,8 @@ static fr_status compare(const char *path, const place *at, const fr_json *kept,
     return same_scalar(kept, asked) ? FR_OK : refuse(path, at, kept, asked);
 }
 
-fr_status fr_run_config_compare(const char *path, const fr_json *kept, const fr_json *asked) {
+fr_status fr_run_config_compare(const char *path, const fr_json *kept, const fr_json *asked)
+{
     const place root = {""};
     return compare(path, &root, kept, asked);
 }

@@ -33,7 +33,8 @@ struct fr_run_folder {
     fr_metrics metrics;
 };
 
-void fr_run_folder_free(fr_run_folder *run) {
+void fr_run_folder_free(fr_run_folder *run)
+{
     if (run == NULL)
         return;
     fr_metrics_close(&run->metrics);
@@ -46,7 +47,8 @@ void fr_run_folder_free(fr_run_folder *run) {
 
 /* ---- lock ---- */
 
-static fr_status refuse_locked(const fr_run_folder *run, int fd) {
+static fr_status refuse_locked(const fr_run_folder *run, int fd)
+{
     char holder[32] = "";
     const ssize_t n = pread(fd, holder, sizeof holder - 1, 0);
     holder[n > 0 ? n : 0] = 0;
@@ -55,7 +57,8 @@ static fr_status refuse_locked(const fr_run_folder *run, int fd) {
                    holder[0] != 0 ? holder : "unknown");
 }
 
-static fr_status take_lock(fr_run_folder *run) {
+static fr_status take_lock(fr_run_folder *run)
+{
     char *path = NULL;
     fr_status status;
     FR_TRY(fr_path_join(run->path, "lock", &path));
@@ -84,7 +87,8 @@ done:
 /* ---- opening ---- */
 
 static fr_status start_run(fr_run_folder *run, const char *config_text,
-                           const fr_run_folder_options *options) {
+                           const fr_run_folder_options *options)
+{
     char *metrics_path = NULL;
     fr_status status;
     FR_TRY(fr_folder_create(run->path));
@@ -101,7 +105,8 @@ done:
 }
 
 static fr_status resume_run(fr_run_folder *run, const fr_json *asked,
-                            const fr_run_folder_options *options) {
+                            const fr_run_folder_options *options)
+{
     char *metrics_path = NULL;
     fr_json *kept = NULL;
     fr_status status;
@@ -119,7 +124,8 @@ done:
 }
 
 fr_status fr_run_folder_open(const char *path, const fr_run_folder_options *options,
-                             fr_run_folder **run) {
+                             fr_run_folder **run)
+{
     const fr_run_folder_options given = options != NULL ? *options : (fr_run_folder_options){0};
     const char *config = given.config_json != NULL ? given.config_json : "{}";
     fr_run_folder *made = NULL;
@@ -149,19 +155,22 @@ done:
 
 const char *fr_run_folder_path(const fr_run_folder *run) { return run->path; }
 
-fr_status fr_run_folder_file(const fr_run_folder *run, const char *name, char **path) {
+fr_status fr_run_folder_file(const fr_run_folder *run, const char *name, char **path)
+{
     *path = NULL;
     return fr_path_join(run->path, name, path);
 }
 
 void fr_text_free(char *text) { fr_free(text); }
 
-fr_status fr_run_folder_record(fr_run_folder *run, const double *values, int n) {
+fr_status fr_run_folder_record(fr_run_folder *run, const double *values, int n)
+{
     return fr_metrics_append(&run->metrics, values, n);
 }
 
 int64_t fr_run_folder_n_records(const fr_run_folder *run) { return run->metrics.n_records; }
 
-fr_status fr_run_folder_truncate(fr_run_folder *run, int64_t n) {
+fr_status fr_run_folder_truncate(fr_run_folder *run, int64_t n)
+{
     return fr_metrics_truncate(&run->metrics, n);
 }

@@ -17,14 +17,16 @@
 static const double pi = 3.14159265358979323846;
 
 /* From the peak at `begin` to the floor at `end` along half a cosine. */
-static double cosine(const fr_schedule *s, int64_t step, int64_t begin, int64_t end) {
+static double cosine(const fr_schedule *s, int64_t step, int64_t begin, int64_t end)
+{
     if (step >= end)
         return s->floor;
     const double part = (double)(step - begin) / (double)(end - begin);
     return s->floor + (s->peak - s->floor) * 0.5 * (1 + cos(pi * part));
 }
 
-static double linear(const fr_schedule *s, int64_t step, int64_t begin, int64_t end) {
+static double linear(const fr_schedule *s, int64_t step, int64_t begin, int64_t end)
+{
     if (step >= end)
         return s->floor;
     if (step <= begin)
@@ -33,7 +35,8 @@ static double linear(const fr_schedule *s, int64_t step, int64_t begin, int64_t 
     return s->peak + (s->floor - s->peak) * part;
 }
 
-double fr_schedule_rate(const fr_schedule *s, int64_t step) {
+double fr_schedule_rate(const fr_schedule *s, int64_t step)
+{
     if (step < 0)
         step = 0;
     if (step < s->warmup)
