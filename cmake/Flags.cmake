@@ -10,7 +10,8 @@ target_compile_options(fr_flags INTERFACE -ffp-contract=off
 # gcc cannot know that a function whose last word is `return fr_fail(..)` never returns FR_OK, and takes outputs of
 # failed calls for read. clang's -Wsometimes-uninitialized and the sanitizers watch instead.
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
-  target_compile_options(fr_flags INTERFACE -Wno-maybe-uninitialized)
+  target_compile_options(fr_flags INTERFACE -Wno-maybe-uninitialized
+    -Wno-format-truncation) # snprintf is used because it truncates
 endif()
 if(FR_WERROR)
   target_compile_options(fr_flags INTERFACE -Werror)

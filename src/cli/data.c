@@ -113,8 +113,7 @@ typedef fr_status (*importer)(const char *source, const char *path, const fr_imp
 static const struct {
     const char *kind;
     importer import;
-} importers[] = {{"planetoid", fr_import_planetoid}, {"npz", fr_import_npz}, {"ogb", fr_import_ogb},
-                 {"edges", fr_import_edges},         {"mtx", fr_import_mtx}, {"csv", fr_import_csv}};
+} importers[] = {{"planetoid", fr_import_planetoid}, {"npz", fr_import_npz}, {"edges", fr_import_edges}};
 
 static importer find_importer(const char *kind)
 {

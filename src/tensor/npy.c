@@ -19,6 +19,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "tensor/npy.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "npy.c copies little-endian data as it is"
@@ -288,24 +289,32 @@ static fr_status view_data(const header *h, const fr_mapping *file, const cursor
     return FR_OK;
 }
 
-fr_status fr_npy_read(const char *path, fr_tensor *tensor)
+fr_status fr_npy_parse(const char *origin, const char *bytes, size_t length, fr_tensor *tensor)
 {
     *tensor = (fr_tensor){0};
-    fr_mapping file = {0};
+    const fr_mapping file = {.bytes = bytes, .length = length};
     fr_tensor view = {0}, made = {0};
     header h = {0};
     cursor c = {0};
     fr_status status;
-    FR_TRY(fr_mapping_open(path, &file));
-    FR_TRY(read_frame(path, &file, &c));
+    FR_TRY(read_frame(origin, &file, &c));
     FR_TRY(read_dictionary(&c, &h));
     FR_TRY(view_data(&h, &file, &c, &view));
-    FR_TRY(fr_wrap(fr_tensor_create(h.dtype, h.rank, h.shape, &made), "%s", path));
+    FR_TRY(fr_wrap(fr_tensor_create(h.dtype, h.rank, h.shape, &made), "%s", origin));
     FR_TRY(fr_tensor_copy(&view, &made));
     *tensor = made;
     made = (fr_tensor){0};
 done:
     fr_tensor_release(&made);
+    return status;
+}
+
+fr_status fr_npy_read(const char *path, fr_tensor *tensor)
+{
+    *tensor = (fr_tensor){0};
+    fr_mapping file = {0};
+    FR_RETURN_IF_ERROR(fr_mapping_open(path, &file));
+    const fr_status status = fr_npy_parse(path, file.bytes, file.length, tensor);
     fr_mapping_close(&file);
     return status;
 }
