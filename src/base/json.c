@@ -1,9 +1,8 @@
 /*
  * json.c: JSON over cJSON. See json.h.
  *
- * The add functions return nothing, so what went wrong is marked in the tree itself, in bits of a node's `type` that
- * cJSON leaves alone, and fr_json_text looks for the marks: LOST on an object that lacks a field for want of memory,
- * ROUNDED on an integer that a double cannot hold.
+ * The add functions return nothing, so what went wrong is marked in the tree itself (json_marks.h), and fr_json_text in
+ * json_text.c finds the marks.
  *
  * cJSON's hooks are set when the library is loaded: a node made before them would come from malloc and go to fr_free.
  */
@@ -17,8 +16,9 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/json_marks.h"
 
-enum { MOST_JSON_BYTES = 256 << 20, LOST = 1 << 20, ROUNDED = 1 << 21 };
+enum { MOST_JSON_BYTES = 256 << 20 };
 /* From 2^53 on a double no longer tells an integer from the next. */
 static const int64_t MOST_INTEGER = ((int64_t)1 << 53) - 1;
 
@@ -96,31 +96,6 @@ fr_status fr_json_read(const char *path, fr_json **json)
 
 /* ---- writing ---- */
 
-/* The first node that carries a mark, NULL where none does. Trees that programs build are a few levels deep. */
-static const cJSON *find_mark(const cJSON *json, int mark)
-{
-    for (; json != NULL; json = json->next) {
-        if ((json->type & mark) != 0)
-            return json;
-        const cJSON *inner = find_mark(json->child, mark);
-        if (inner != NULL)
-            return inner;
-    }
-    return NULL;
-}
-
-fr_status fr_json_text(const fr_json *json, bool pretty, char **text)
-{
-    *text = NULL;
-    const cJSON *rounded = find_mark(json, ROUNDED);
-    if (rounded != NULL)
-        return fr_fail(FR_ERANGE, "field \"%s\" is an integer of 2^53 or more: a string would keep its digits",
-                       rounded->string != NULL ? rounded->string : "");
-    if (json != NULL && find_mark(json, LOST) == NULL)
-        *text = pretty ? cJSON_Print(json) : cJSON_PrintUnformatted(json);
-    return *text != NULL ? FR_OK : fr_fail(FR_ENOMEM, "out of memory for JSON");
-}
-
 fr_status fr_json_write(const char *path, const fr_json *json)
 {
     char *text = NULL, *line = NULL;
@@ -152,7 +127,7 @@ static void keep(fr_json *json, fr_json *child, bool added)
         return;
     cJSON_Delete(child);
     if (json != NULL)
-        json->type |= LOST;
+        json->type |= FR_JSON_LOST;
 }
 
 void fr_json_add(fr_json *json, const char *field, fr_json *child)
@@ -169,7 +144,7 @@ fr_json *fr_json_int(int64_t value)
 {
     cJSON *number = cJSON_CreateNumber((double)value);
     if (number != NULL && (value > MOST_INTEGER || value < -MOST_INTEGER))
-        number->type |= ROUNDED;
+        number->type |= FR_JSON_ROUNDED;
     return number;
 }
 

@@ -26,7 +26,7 @@ void fr_json_free(fr_json *json);
 fr_status fr_json_parse(const char *text, const char *origin, fr_json **json) FR_MUST_USE;
 fr_status fr_json_read(const char *path, fr_json **json) FR_MUST_USE;
 fr_status fr_json_write(const char *path, const fr_json *json) FR_MUST_USE;
-/** Text of a tree in a fresh string (fr_free); `pretty` with line breaks. */
+/** Text of a tree in a fresh string (fr_free); `pretty` with line breaks. Every number reads back as itself. */
 fr_status fr_json_text(const fr_json *json, bool pretty, char **text) FR_MUST_USE;
 /** Writes a tree as one line and flushes it. */
 fr_status fr_json_line(FILE *stream, const fr_json *json) FR_MUST_USE;
@@ -46,9 +46,10 @@ void fr_json_add_int(fr_json *json, const char *field, int64_t value);
 void fr_json_add_double(fr_json *json, const char *field, double value); /* not finite -> null */
 void fr_json_add_bool(fr_json *json, const char *field, bool value);
 void fr_json_add_string(fr_json *json, const char *field, const char *value);
-void fr_json_add(fr_json *json, const char *field, fr_json *child); /* takes child */
-/* Adding to an array: fr_json_push(array, fr_json_int(7)). */
-void fr_json_push(fr_json *array, fr_json *child); /* takes child */
+/* Takes child, and frees it where it cannot be added: fill it before, do not touch it after. */
+void fr_json_add(fr_json *json, const char *field, fr_json *child);
+/* Likewise for an array: fr_json_push(array, fr_json_int(7)). */
+void fr_json_push(fr_json *array, fr_json *child);
 fr_json *fr_json_int(int64_t value);
 fr_json *fr_json_double(double value); /* not finite -> null */
 fr_json *fr_json_string(const char *value);
