@@ -69,6 +69,29 @@ static void mark_dependent(backward *b, const fr_value *wrt, int n)
     }
 }
 
+/* Whether a gradient is a slice's alone: dy between zeros. */
+static const fr_node *slice_gradient(const fr_program *p, fr_value grad)
+{
+    const int32_t maker = p->values[grad].node;
+    const fr_node *node = maker < 0 ? NULL : p->nodes[maker];
+    return node != NULL && node->n_inputs == 1 && strcmp(node->op->name, "SliceGrad") == 0 ? node
+                                                                                          : NULL;
+}
+
+/* a + b. A slice's gradient is added into the other one's memory: its zeros are never made. */
+static fr_value add_gradients(fr_program *p, fr_value a, fr_value b)
+{
+    const fr_node *slice = slice_gradient(p, b);
+    if (slice == NULL) {
+        slice = slice_gradient(p, a);
+        a = slice == NULL ? a : b;
+    }
+    if (slice == NULL)
+        return fr_add(p, a, b);
+    const fr_value operands[] = {slice->inputs[0], a};
+    return fr_apply_one(p, "SliceGrad", operands, 2, slice->attributes, slice->n_attributes);
+}
+
 static fr_status add_contribution(backward *b, const fr_node *node, int operand, fr_value grad)
 {
     const fr_value to = node->inputs[operand];
@@ -80,7 +103,7 @@ static fr_status add_contribution(backward *b, const fr_node *node, int operand,
                        fr_shape_text(b->p, &type.shape, needed, sizeof needed),
                        fr_dtype_name(got.dtype), fr_shape_text(b->p, &got.shape, shape, sizeof shape));
     }
-    b->grad[to] = b->grad[to] == FR_NO_VALUE ? grad : fr_add(b->p, b->grad[to], grad);
+    b->grad[to] = b->grad[to] == FR_NO_VALUE ? grad : add_gradients(b->p, b->grad[to], grad);
     return fr_program_check(b->p);
 }
 

@@ -45,7 +45,14 @@ typedef struct fr_run {
     void **prepared;     /* a slot of this node that lives as long as the executor; starts NULL */
     bool training;
     uint64_t seed, step;
+    const int64_t *sizes; /* bound sizes of the program's symbols: read with fr_run_size */
 } fr_run;
+
+/** The bound size of a dim that is an attribute. */
+static inline int64_t fr_run_size(const fr_run *run, fr_dim dim)
+{
+    return dim.symbol < 0 ? dim.size : run->sizes[dim.symbol];
+}
 
 typedef struct fr_op_kernel {
     const char *name; /* "onednn", "own": printed by --profile */

@@ -180,6 +180,7 @@ static fr_status run_step(fr_executor *e, const fr_node *node, fr_step *step)
         .training = e->training,
         .seed = e->seed,
         .step = e->step,
+        .sizes = e->sizes,
     };
     const double start = e->profile ? now() : 0;
     const fr_status status = kernel->run(&run);
