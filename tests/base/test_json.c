@@ -168,8 +168,8 @@ static fr_json *built(void)
     fr_json *json = fr_json_object(), *inner = fr_json_object(), *array = fr_json_array();
     fr_json_add_int(json, "i", -3);
     fr_json_add_double(json, "d", 0.1);
-    fr_json_add_double(json, "nan", NAN);
-    fr_json_add_double(json, "inf", -INFINITY);
+    fr_json_add_double(json, "nan", (double)NAN);
+    fr_json_add_double(json, "inf", -(double)INFINITY);
     fr_json_add_bool(json, "b", false);
     fr_json_add_string(inner, "s", "a \"quoted\"\n\xc3\xa9");
     fr_json_push(array, fr_json_int(1));

@@ -19,7 +19,7 @@ static void durations_read_as_people_say_them(void **state)
     } cases[] = {{0, "0 ms"},           {0.0041, "4.1 ms"},        {0.25, "250 ms"},        {0.9994, "999 ms"},
                  {0.9996, "1.0 s"},     {12.34, "12.3 s"},         {59.94, "59.9 s"},       {59.96, "1 min 00 s"},
                  {190, "3 min 10 s"},   {3599.4, "59 min 59 s"},   {3599.6, "1 h 00 min"},  {3720, "1 h 02 min"},
-                 {360000, "100 h 00 min"}, {1e300, "> 1000000 h 00 min"}, {INFINITY, "> 1000000 h 00 min"}, {NAN, "?"}};
+                 {360000, "100 h 00 min"}, {1e300, "> 1000000 h 00 min"}, {(double)INFINITY, "> 1000000 h 00 min"}, {(double)NAN, "?"}};
     char buffer[40];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_string_equal(fr_duration_text(cases[i].seconds, buffer, sizeof buffer), cases[i].text);
