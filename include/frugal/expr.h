@@ -20,7 +20,8 @@
  *                 name are traversed: the output's index is the iterator less its lower bound.
  *     reductions  `sum[..]` or `max[..]` in front of the whole body.
  *     body        numbers, reads, + - * /, exp log sqrt tanh sigmoid relu abs erf, parentheses.
- *     index       affine in the iterators, with `/` and `%` by positive constants; both round down.
+ *     index       affine in the iterators, with `/` and `%` by positive constants; both round down,
+ *                 and a sign binds first: `-i/2` is `(-i)/2`.
  *     scope       `{ [i:4, j:4] sum[k:8] A[i,k] * B[k,j] pad 1,0:2 }[m-1, n]` reads an inner
  *                 expression as a tensor whose indices are its traversed ranges, with a padding.
  *                 A scope sees no iterators but its own.

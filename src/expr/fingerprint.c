@@ -11,7 +11,7 @@
  * unequal expressions equal.
  *
  * Hashing the body: operands of + and * are collected through nested ones and summed up, so that
- * their order and grouping do not count; a - b adds -b. Scopes are closed and hashed once each.
+ * their order and grouping do not count; signs move outwards. Scopes are closed and hashed once each.
  */
 #include <frugal/expr.h>
 
@@ -22,18 +22,34 @@
 
 enum { MOST_TRIALS = 64 };
 
+/* A scalar is plus or minus what is hashed: so -a * b, a * -b and -(a * b) are one, as are a - b and
+ * -(b - a). Other nodes are never negative. */
+typedef struct signed_hash {
+    fr_fingerprint hash;
+    bool is_negative;
+} signed_hash;
+
 /* Hashes of a body's nodes under the present colours. */
 typedef struct colouring {
     fr_expr_pool *pool;
     const fr_expr_view *scope;
     const fr_id_list *nodes; /* of the body, ascending */
-    fr_fingerprint *hashes;  /* one a node */
+    signed_hash *hashes;     /* one a node */
     int trials_left;
 } colouring;
 
 typedef fr_fingerprint colours[FR_EXPR_ITERATORS];
 
-enum { SALT_TRAVERSED = 101, SALT_REDUCED, SALT_MARKED, SALT_SINGLED, SALT_SUM, SALT_PRODUCT, SALT_NEGATIVE, SALT_SCOPE };
+enum {
+    SALT_TRAVERSED = 101,
+    SALT_REDUCED,
+    SALT_MARKED,
+    SALT_SINGLED,
+    SALT_SUM,
+    SALT_PRODUCT,
+    SALT_NEGATIVE,
+    SALT_SCOPE
+};
 
 static fr_fingerprint start(uint64_t salt)
 {
@@ -53,7 +69,7 @@ static int compare(fr_fingerprint a, fr_fingerprint b)
     return (a.low > b.low) - (a.low < b.low);
 }
 
-static fr_fingerprint hash_of(const colouring *c, fr_expr_id id)
+static signed_hash signed_hash_of(const colouring *c, fr_expr_id id)
 {
     uint32_t low = 0, high = c->nodes->n;
     while (low < high) {
@@ -66,48 +82,77 @@ static fr_fingerprint hash_of(const colouring *c, fr_expr_id id)
     return c->hashes[low];
 }
 
-/* What a sum or product holds so far. */
-typedef struct chain {
-    fr_fingerprint total;
-    uint64_t n;
-    fr_fingerprint only; /* the hash of the last one, for chains of one */
-} chain;
-
-static void add_to_chain(chain *c, fr_fingerprint hash)
+static fr_fingerprint with_sign(fr_fingerprint hash, bool is_negative)
 {
-    c->total = plus(c->total, fr_stir_hash(start(SALT_SUM), hash));
-    c->only = hash;
-    c->n++;
+    return is_negative ? fr_stir_hash(start(SALT_NEGATIVE), hash) : hash;
 }
 
-static void collect_terms(const colouring *c, fr_expr_id id, bool negative, chain *terms)
+static fr_fingerprint hash_of(const colouring *c, fr_expr_id id)
+{
+    const signed_hash s = signed_hash_of(c, id);
+    return with_sign(s.hash, s.is_negative);
+}
+
+/* The terms of a sum, and of the sum with all signs turned. Zeros are left out. */
+typedef struct terms {
+    fr_fingerprint total, turned;
+    uint64_t n;
+    signed_hash last;
+} terms;
+
+static signed_hash hash_number(double number)
+{
+    signed_hash out = {start(FR_EXPR_NUMBER), number < 0};
+    const double size = out.is_negative ? -number : number;
+    uint64_t bits;
+    memcpy(&bits, &size, sizeof bits);
+    out.hash = fr_stir(out.hash, bits);
+    return out;
+}
+
+static void collect_terms(const colouring *c, fr_expr_id id, bool negative, terms *t)
 {
     const fr_expr_view node = fr_expr_look(c->pool, id);
     if (node.kind == FR_EXPR_ADD || node.kind == FR_EXPR_SUBTRACT) {
-        collect_terms(c, node.operands[0], negative, terms);
-        collect_terms(c, node.operands[1], negative != (node.kind == FR_EXPR_SUBTRACT), terms);
+        collect_terms(c, node.operands[0], negative, t);
+        collect_terms(c, node.operands[1], negative != (node.kind == FR_EXPR_SUBTRACT), t);
     } else if (node.kind == FR_EXPR_NEGATE) {
-        collect_terms(c, node.operands[0], !negative, terms);
-    } else {
-        const fr_fingerprint hash = hash_of(c, id);
-        add_to_chain(terms, negative ? fr_stir_hash(start(SALT_NEGATIVE), hash) : hash);
+        collect_terms(c, node.operands[0], !negative, t);
+    } else if (node.kind != FR_EXPR_NUMBER || node.number != 0) {
+        const signed_hash s = signed_hash_of(c, id);
+        const bool sign = s.is_negative != negative;
+        t->total = plus(t->total, fr_stir_hash(start(SALT_SUM), with_sign(s.hash, sign)));
+        t->turned = plus(t->turned, fr_stir_hash(start(SALT_SUM), with_sign(s.hash, !sign)));
+        t->last = (signed_hash){s.hash, sign};
+        t->n++;
     }
 }
 
-static void collect_factors(const colouring *c, fr_expr_id id, chain *factors)
+static signed_hash hash_sum(const colouring *c, fr_expr_id id)
+{
+    terms t = {.n = 0};
+    collect_terms(c, id, false, &t);
+    if (t.n <= 1)
+        return t.n == 0 ? hash_number(0) : t.last;
+    const bool is_negative = compare(t.turned, t.total) < 0;
+    return (signed_hash){
+        fr_stir_hash(fr_stir(start(SALT_SUM), t.n), is_negative ? t.turned : t.total), is_negative};
+}
+
+static void collect_factors(const colouring *c, fr_expr_id id, signed_hash *product)
 {
     const fr_expr_view node = fr_expr_look(c->pool, id);
     if (node.kind == FR_EXPR_MULTIPLY) {
-        collect_factors(c, node.operands[0], factors);
-        collect_factors(c, node.operands[1], factors);
+        collect_factors(c, node.operands[0], product);
+        collect_factors(c, node.operands[1], product);
+    } else if (node.kind == FR_EXPR_NEGATE) {
+        product->is_negative = !product->is_negative;
+        collect_factors(c, node.operands[0], product);
     } else {
-        add_to_chain(factors, hash_of(c, id));
+        const signed_hash s = signed_hash_of(c, id);
+        product->hash = plus(product->hash, fr_stir_hash(start(SALT_PRODUCT), s.hash));
+        product->is_negative = product->is_negative != s.is_negative;
     }
-}
-
-static fr_fingerprint hash_chain(const chain *c, uint64_t salt)
-{
-    return c->n == 1 ? c->only : fr_stir_hash(fr_stir(start(salt), c->n), c->total);
 }
 
 static fr_fingerprint hash_index(const colouring *c, const fr_expr_view *index, const colours own)
@@ -123,41 +168,58 @@ static fr_fingerprint hash_index(const colouring *c, const fr_expr_view *index, 
     return fr_stir_hash(fr_stir(start(FR_EXPR_INDEX), (uint64_t)index->constant), total);
 }
 
-static fr_fingerprint hash_node(const colouring *c, fr_expr_id id, const colours own)
+static signed_hash hash_scalar(const colouring *c, fr_expr_id id, const fr_expr_view *node)
 {
-    const fr_expr_view node = fr_expr_look(c->pool, id);
-    fr_fingerprint hash = start((uint64_t)node.kind);
-    chain parts = {{0, 0}, 0, {0, 0}};
-    switch (node.kind) {
-    case FR_EXPR_INDEX:
-        return hash_index(c, &node, own);
-    case FR_EXPR_FLOOR:
-    case FR_EXPR_MODULO:
-        return fr_stir(fr_stir_hash(hash, hash_of(c, node.index)), (uint64_t)node.divisor);
-    case FR_EXPR_SCOPE:
-        return fr_pool_node(c->pool, id)->fingerprint;
+    signed_hash out = {start((uint64_t)node->kind), false};
+    switch (node->kind) {
+    case FR_EXPR_NUMBER:
+        return hash_number(node->number);
     case FR_EXPR_READ:
-        hash = fr_stir_hash(hash, hash_of(c, node.source));
-        for (int d = 0; d < node.rank; d++)
-            hash = fr_stir_hash(hash, hash_of(c, (fr_expr_id)node.indices[d]));
-        return hash;
+        out.hash = fr_stir_hash(out.hash, hash_of(c, node->source));
+        for (int d = 0; d < node->rank; d++)
+            out.hash = fr_stir_hash(out.hash, hash_of(c, (fr_expr_id)node->indices[d]));
+        break;
     case FR_EXPR_ADD:
     case FR_EXPR_SUBTRACT:
+        return hash_sum(c, id);
     case FR_EXPR_NEGATE:
-        collect_terms(c, id, false, &parts);
-        return hash_chain(&parts, SALT_SUM);
+        out = signed_hash_of(c, node->operands[0]);
+        out.is_negative = !out.is_negative;
+        break;
     case FR_EXPR_MULTIPLY:
-        collect_factors(c, id, &parts);
-        return hash_chain(&parts, SALT_PRODUCT);
-    case FR_EXPR_DIVIDE:
-        return fr_stir_hash(fr_stir_hash(hash, hash_of(c, node.operands[0])),
-                            hash_of(c, node.operands[1]));
-    case FR_EXPR_TENSOR:
-    case FR_EXPR_NUMBER:
-    case FR_EXPR_NAME:
-        return fr_pool_node(c->pool, id)->hash;
+        collect_factors(c, id, &out);
+        break;
+    case FR_EXPR_DIVIDE: {
+        const signed_hash a = signed_hash_of(c, node->operands[0]);
+        const signed_hash b = signed_hash_of(c, node->operands[1]);
+        out.hash = fr_stir_hash(fr_stir_hash(out.hash, a.hash), b.hash);
+        out.is_negative = a.is_negative != b.is_negative;
+        break;
+    }
     default: /* functions */
-        return fr_stir_hash(hash, hash_of(c, node.operands[0]));
+        out.hash = fr_stir_hash(out.hash, hash_of(c, node->operands[0]));
+        break;
+    }
+    return out;
+}
+
+static signed_hash hash_node(const colouring *c, fr_expr_id id, const colours own)
+{
+    const fr_expr_view node = fr_expr_look(c->pool, id);
+    const fr_fingerprint hash = start((uint64_t)node.kind);
+    switch (node.kind) {
+    case FR_EXPR_INDEX:
+        return (signed_hash){hash_index(c, &node, own), false};
+    case FR_EXPR_FLOOR:
+    case FR_EXPR_MODULO:
+        return (signed_hash){
+            fr_stir(fr_stir_hash(hash, hash_of(c, node.index)), (uint64_t)node.divisor), false};
+    case FR_EXPR_SCOPE:
+        return (signed_hash){fr_pool_node(c->pool, id)->fingerprint, false};
+    case FR_EXPR_TENSOR:
+        return (signed_hash){fr_pool_node(c->pool, id)->hash, false};
+    default:
+        return hash_scalar(c, id, &node);
     }
 }
 

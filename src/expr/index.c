@@ -20,17 +20,13 @@
 #include "expr/pool.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
-enum { MOST_TERMS = 64, MOST_DEPTH = 64 };
-
-/* Bounds and divisors stay within +-2^61, so that a multiple of a divisor next to a value fits. */
-#define MOST_VALUE (INT64_C(1) << 61)
+enum { MOST_DEPTH = 64 };
 
 /* A sum being collected. */
 typedef struct sum {
     int64_t constant;
-    fr_expr_term terms[MOST_TERMS];
+    fr_expr_term terms[FR_INDEX_TERMS];
     int n;
     bool failed; /* overflow, or too many terms */
 } sum;
@@ -81,7 +77,7 @@ static void add_term(sum *s, int64_t coefficient, int64_t of)
             remove_term(s, i);
         return;
     }
-    if (s->n == MOST_TERMS)
+    if (s->n == FR_INDEX_TERMS)
         s->failed = true;
     else
         s->terms[s->n++] = (fr_expr_term){coefficient, of};
@@ -162,7 +158,7 @@ static fr_expr_id finish(fr_expr_pool *pool, sum *s)
     if (s->failed)
         return fr_pool_fail(pool, fr_fail(FR_ERANGE, "an index has more than %d terms or numbers "
                                                      "beyond 64 bits",
-                                          (int)MOST_TERMS));
+                                          (int)FR_INDEX_TERMS));
     for (int i = 1; i < s->n; i++) { /* insertion: a handful of terms */
         const fr_expr_term term = s->terms[i];
         int k = i;
@@ -170,7 +166,7 @@ static fr_expr_id finish(fr_expr_pool *pool, sum *s)
             s->terms[k] = s->terms[k - 1];
         s->terms[k] = term;
     }
-    int64_t words[1 + 2 * MOST_TERMS];
+    int64_t words[1 + 2 * FR_INDEX_TERMS];
     words[0] = s->constant;
     for (int i = 0; i < s->n; i++) {
         words[1 + 2 * i] = s->terms[i].coefficient;
@@ -179,8 +175,7 @@ static fr_expr_id finish(fr_expr_pool *pool, sum *s)
     return fr_pool_intern(pool, FR_EXPR_INDEX, words, 1 + 2 * (uint32_t)s->n, 0);
 }
 
-/* Whether an operand is an index; 0 stays quiet, another kind is the caller's mistake. */
-static bool is_index(fr_expr_pool *pool, fr_expr_id id)
+bool fr_pool_is_index(fr_expr_pool *pool, fr_expr_id id)
 {
     if (id == 0)
         return false;
@@ -222,7 +217,7 @@ fr_expr_id fr_expr_index_iterator(fr_expr_pool *pool, int iterator)
 
 fr_expr_id fr_expr_index_add(fr_expr_pool *pool, fr_expr_id a, fr_expr_id b)
 {
-    if (!is_index(pool, a) || !is_index(pool, b))
+    if (!fr_pool_is_index(pool, a) || !fr_pool_is_index(pool, b))
         return 0;
     sum s = {0};
     add_scaled(&s, pool, a, 1);
@@ -232,7 +227,7 @@ fr_expr_id fr_expr_index_add(fr_expr_pool *pool, fr_expr_id a, fr_expr_id b)
 
 fr_expr_id fr_expr_index_scale(fr_expr_pool *pool, fr_expr_id a, int64_t factor)
 {
-    if (!is_index(pool, a))
+    if (!fr_pool_is_index(pool, a))
         return 0;
     sum s = {0};
     add_scaled(&s, pool, a, factor);
@@ -241,27 +236,17 @@ fr_expr_id fr_expr_index_scale(fr_expr_pool *pool, fr_expr_id a, int64_t factor)
 
 /* ---- division ---- */
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b != 0) {
-        const int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a < 0 ? -a : a;
-}
-
 /* The greatest common divisor of d > 0 and all coefficients. */
 static int64_t common_factor(const sum *s, int64_t d)
 {
     for (int i = 0; i < s->n; i++)
-        d = gcd(d, s->terms[i].coefficient % d);
+        d = fr_gcd(d, s->terms[i].coefficient % d);
     return d;
 }
 
 static bool is_divisor(fr_expr_pool *pool, int64_t d)
 {
-    if (d > 0 && d <= MOST_VALUE)
+    if (d > 0 && d <= FR_INDEX_LIMIT)
         return true;
     (void)fr_pool_fail(pool, fr_fail(FR_ERANGE, "an index is divided by %" PRId64
                                                 ", which is not within 1..2^61",
@@ -303,7 +288,7 @@ static fr_expr_id floor_of_rest(fr_expr_pool *pool, fr_expr_id a, int64_t d)
 
 fr_expr_id fr_expr_index_floor(fr_expr_pool *pool, fr_expr_id a, int64_t divisor)
 {
-    if (!is_index(pool, a) || !is_divisor(pool, divisor) || divisor == 1)
+    if (!fr_pool_is_index(pool, a) || !is_divisor(pool, divisor) || divisor == 1)
         return divisor == 1 ? a : 0;
     const index_view v = look(pool, a);
     sum quotient = {.constant = fr_floor_div(v.constant, divisor)};
@@ -336,7 +321,7 @@ static int64_t least_residue(int64_t c, int64_t m)
 
 fr_expr_id fr_expr_index_modulo(fr_expr_pool *pool, fr_expr_id a, int64_t divisor)
 {
-    if (!is_index(pool, a) || !is_divisor(pool, divisor))
+    if (!fr_pool_is_index(pool, a) || !is_divisor(pool, divisor))
         return 0;
     const index_view v = look(pool, a);
     sum rest = {.constant = fr_floor_mod(v.constant, divisor)};
@@ -368,190 +353,4 @@ fr_expr_id fr_expr_index_modulo(fr_expr_pool *pool, fr_expr_id a, int64_t diviso
     if (reduced == 0 || reduced != a)
         return fr_expr_index_modulo(pool, reduced, divisor);
     return make_atom(pool, FR_EXPR_MODULO, a, divisor);
-}
-
-/* ---- values and bounds ---- */
-
-int64_t fr_expr_index_value(const fr_expr_pool *pool, fr_expr_id a, const int64_t *iterators)
-{
-    const index_view v = look(pool, a);
-    int64_t value = v.constant;
-    for (int i = 0; i < v.n; i++) {
-        const int64_t of = v.terms[i].of;
-        int64_t factor;
-        if (of < FIRST_ID) {
-            factor = iterators[of];
-        } else {
-            const pool_node *atom = fr_pool_node(pool, (fr_expr_id)of);
-            factor = fr_expr_index_value(pool, (fr_expr_id)atom->words[0], iterators);
-            factor = atom->kind == FR_EXPR_FLOOR ? fr_floor_div(factor, atom->words[1])
-                                                 : fr_floor_mod(factor, atom->words[1]);
-        }
-        value += v.terms[i].coefficient * factor;
-    }
-    return value;
-}
-
-static bool atom_bounds(const fr_expr_pool *pool, fr_expr_id atom, const fr_expr_range *ranges, int n,
-                        int64_t *least, int64_t *greatest)
-{
-    const pool_node *node = fr_pool_node(pool, atom);
-    const int64_t d = node->words[1];
-    if (!fr_expr_index_bounds(pool, (fr_expr_id)node->words[0], ranges, n, least, greatest))
-        return false;
-    const int64_t low = fr_floor_div(*least, d), high = fr_floor_div(*greatest, d);
-    if (node->kind == FR_EXPR_FLOOR) {
-        *least = low;
-        *greatest = high;
-    } else if (low == high) {
-        *least -= low * d;
-        *greatest -= low * d;
-    } else {
-        *least = 0;
-        *greatest = d - 1;
-    }
-    return true;
-}
-
-bool fr_expr_index_bounds(const fr_expr_pool *pool, fr_expr_id a, const fr_expr_range *ranges, int n,
-                          int64_t *least, int64_t *greatest)
-{
-    const index_view v = look(pool, a);
-    int64_t low = v.constant, high = v.constant;
-    bool fits = true;
-    for (int i = 0; i < v.n; i++) {
-        const int64_t of = v.terms[i].of, c = v.terms[i].coefficient;
-        int64_t from, to, at_from, at_to;
-        if (of < FIRST_ID) {
-            if (of >= n || ranges[of].low >= ranges[of].high)
-                return false;
-            from = ranges[of].low;
-            to = ranges[of].high - 1;
-        } else if (!atom_bounds(pool, (fr_expr_id)of, ranges, n, &from, &to)) {
-            return false;
-        }
-        fits &= !__builtin_mul_overflow(c, from, &at_from) && !__builtin_mul_overflow(c, to, &at_to);
-        if (!fits)
-            return false;
-        fits &= !__builtin_add_overflow(low, c > 0 ? at_from : at_to, &low);
-        fits &= !__builtin_add_overflow(high, c > 0 ? at_to : at_from, &high);
-    }
-    *least = low;
-    *greatest = high;
-    return fits && low >= -MOST_VALUE && high <= MOST_VALUE;
-}
-
-/* ---- rewriting ---- */
-
-fr_expr_id fr_expr_index_substitute(fr_expr_pool *pool, fr_expr_id a, const fr_expr_id *with, int n)
-{
-    if (!is_index(pool, a))
-        return 0;
-    for (int i = 0; i < n; i++)
-        if (!is_index(pool, with[i]))
-            return 0;
-    const index_view v = look(pool, a);
-    fr_expr_id result = fr_expr_index_constant(pool, v.constant);
-    for (int i = 0; i < v.n; i++) {
-        const int64_t of = v.terms[i].of;
-        fr_expr_id part, inner;
-        int64_t d;
-        if (of < n)
-            part = with[of];
-        else if (of < FIRST_ID)
-            part = fr_expr_index_iterator(pool, (int)of);
-        else if (is_atom(pool, of, FR_EXPR_FLOOR, &inner, &d))
-            part = fr_expr_index_floor(pool, fr_expr_index_substitute(pool, inner, with, n), d);
-        else if (is_atom(pool, of, FR_EXPR_MODULO, &inner, &d))
-            part = fr_expr_index_modulo(pool, fr_expr_index_substitute(pool, inner, with, n), d);
-        else
-            return 0;
-        result = fr_expr_index_add(pool, result,
-                                   fr_expr_index_scale(pool, part, v.terms[i].coefficient));
-    }
-    return result;
-}
-
-/* In e = g E + R with g dividing d, and R within [g k, g (k + 1)) on the ranges:
- *     floor(e / d) = floor((E + k) / (d / g))
- *     e % d        = g ((E + k) % (d / g)) + R - g k
- * Tries each g that a coefficient offers; 0 where none serves. */
-static fr_expr_id divide_small_rest(fr_expr_pool *pool, fr_expr_kind kind, fr_expr_id e, int64_t d,
-                                    const fr_expr_range *ranges, int n)
-{
-    const index_view v = look(pool, e);
-    for (int i = 0; i < v.n; i++) {
-        const int64_t g = gcd(d, v.terms[i].coefficient % d);
-        if (g == 1)
-            continue;
-        sum multiples = {0}, rest = {.constant = v.constant};
-        for (int k = 0; k < v.n; k++) {
-            if (v.terms[k].coefficient % g == 0)
-                add_term(&multiples, v.terms[k].coefficient / g, v.terms[k].of);
-            else
-                add_term(&rest, v.terms[k].coefficient, v.terms[k].of);
-        }
-        const fr_expr_id small = finish(pool, &rest);
-        int64_t least, greatest;
-        if (small == 0 || !fr_expr_index_bounds(pool, small, ranges, n, &least, &greatest) ||
-            fr_floor_div(least, g) != fr_floor_div(greatest, g))
-            continue;
-        const int64_t k = fr_floor_div(least, g);
-        add_constant(&multiples, k);
-        const fr_expr_id large = finish(pool, &multiples);
-        if (kind == FR_EXPR_FLOOR)
-            return fr_expr_index_floor(pool, large, d / g);
-        const fr_expr_id inside =
-            fr_expr_index_scale(pool, fr_expr_index_modulo(pool, large, d / g), g);
-        return fr_expr_index_add(
-            pool, fr_expr_index_add(pool, inside, small), fr_expr_index_constant(pool, -g * k));
-    }
-    return 0;
-}
-
-static fr_expr_id simplify_atom(fr_expr_pool *pool, fr_expr_id atom, const fr_expr_range *ranges, int n)
-{
-    const fr_status before = pool->status;
-    const fr_expr_kind kind = fr_pool_kind(pool, atom);
-    const int64_t d = fr_pool_node(pool, atom)->words[1];
-    const fr_expr_id e =
-        fr_expr_index_simplify(pool, (fr_expr_id)fr_pool_node(pool, atom)->words[0], ranges, n);
-    int64_t least, greatest;
-    if (e == 0)
-        return 0;
-    if (fr_expr_index_bounds(pool, e, ranges, n, &least, &greatest)) {
-        const int64_t q = fr_floor_div(least, d);
-        if (q == fr_floor_div(greatest, d))
-            return kind == FR_EXPR_FLOOR
-                       ? fr_expr_index_constant(pool, q)
-                       : fr_expr_index_add(pool, e, fr_expr_index_constant(pool, -q * d));
-        const fr_expr_id divided = divide_small_rest(pool, kind, e, d, ranges, n);
-        if (divided != 0)
-            return divided;
-        pool->status = before; /* an attempt that did not fit 64 bits is no failure */
-    }
-    return kind == FR_EXPR_FLOOR ? fr_expr_index_floor(pool, e, d) : fr_expr_index_modulo(pool, e, d);
-}
-
-fr_expr_id fr_expr_index_simplify(fr_expr_pool *pool, fr_expr_id a, const fr_expr_range *ranges, int n)
-{
-    if (!is_index(pool, a))
-        return 0;
-    /* One pass may open the way for another; each takes a division away, so few happen. */
-    for (int pass = 0; pass < MOST_TERMS; pass++) {
-        const index_view v = look(pool, a);
-        fr_expr_id result = fr_expr_index_constant(pool, v.constant);
-        for (int i = 0; i < v.n; i++) {
-            const int64_t of = v.terms[i].of;
-            const fr_expr_id part = of < FIRST_ID
-                                        ? fr_expr_index_iterator(pool, (int)of)
-                                        : simplify_atom(pool, (fr_expr_id)of, ranges, n);
-            result = fr_expr_index_add(pool, result,
-                                       fr_expr_index_scale(pool, part, v.terms[i].coefficient));
-        }
-        if (result == a || result == 0)
-            return result;
-        a = result;
-    }
-    return a;
 }

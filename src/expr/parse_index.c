@@ -1,9 +1,9 @@
 /*
  * parse_index.c: index expressions: iterators, integers, + - * / % and parentheses.
  *
- *     sum     = ['-'] product (('+' | '-') product)*
+ *     sum     = product (('+' | '-') product)*
  *     product = factor (('*' factor) | (('/' | '%') INTEGER))*
- *     factor  = INTEGER | ITERATOR | '(' sum ')'
+ *     factor  = '-' factor | INTEGER | ITERATOR | '(' sum ')'
  *
  * What is built is canonical at every step (index.c). One side of a '*' must be a constant.
  */
@@ -45,6 +45,13 @@ static fr_expr_id parse_factor(parser *p)
         const fr_expr_id inside = parse_sum(p);
         p->nesting--;
         return fr_parser_need(p, ")", "after an index") ? inside : 0;
+    }
+    if (fr_parser_take(p, "-")) { /* binds first, as in C: -i/2 is (-i)/2 */
+        if (!fr_parser_enter(p))
+            return 0;
+        const fr_expr_id operand = parse_factor(p);
+        p->nesting--;
+        return operand == 0 ? 0 : fr_parser_made(p, place, fr_expr_index_scale(p->pool, operand, -1));
     }
     char word[FR_EXPR_NAME_BYTES];
     if (!fr_parser_word(p, word))
@@ -88,15 +95,10 @@ static fr_expr_id parse_product(parser *p)
 
 static fr_expr_id parse_sum(parser *p)
 {
-    fr_parser_skip(p);
-    const char *place = p->at;
-    const bool negative = fr_parser_take(p, "-");
     fr_expr_id result = parse_product(p);
-    if (negative && p->status == FR_OK)
-        result = fr_parser_made(p, place, fr_expr_index_scale(p->pool, result, -1));
     while (p->status == FR_OK) {
         fr_parser_skip(p);
-        place = p->at;
+        const char *const place = p->at;
         const bool minus = fr_parser_take(p, "-");
         if (!minus && !fr_parser_take(p, "+"))
             return result;

@@ -117,6 +117,24 @@ typedef struct fr_id_list {
 fr_status fr_pool_collect(const fr_expr_pool *pool, fr_expr_id root, bool within_scope,
                           fr_id_list *list) FR_MUST_USE;
 
+/* Bounds of indices and divisors stay within +-2^61, so that a multiple of a divisor next to a value
+ * fits 64 bits. */
+#define FR_INDEX_LIMIT (INT64_C(1) << 61)
+enum { FR_INDEX_TERMS = 64 }; /* most terms of an index */
+
+/** Whether an operand is an index; 0 stays quiet, another kind is a failure of the pool. */
+bool fr_pool_is_index(fr_expr_pool *pool, fr_expr_id id);
+
+static inline int64_t fr_gcd(int64_t a, int64_t b)
+{
+    while (b != 0) {
+        const int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a < 0 ? -a : a;
+}
+
 /** Floor division, b > 0. */
 static inline int64_t fr_floor_div(int64_t a, int64_t b)
 {

@@ -95,10 +95,11 @@ static void print_term(printer *p, fr_expr_term term, bool is_first)
         print_name(p, term.of);
         return;
     }
-    /* 4*i/4 would be i. */
-    put(p, "%s", size != 1 ? "(" : "");
+    /* 4*i/4 would be i, and a leading -i/4 would be (-i)/4. */
+    const bool is_alone = size != 1 || (is_first && negative);
+    put(p, "%s", is_alone ? "(" : "");
     print_atom(p, (fr_expr_id)term.of);
-    put(p, "%s", size != 1 ? ")" : "");
+    put(p, "%s", is_alone ? ")" : "");
 }
 
 static void print_index(printer *p, fr_expr_id id)
