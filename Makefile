@@ -1,70 +1,48 @@
-# What people type; CMake does the work. `make help` lists the targets.
+# What people type. CMake does the work; see CMakePresets.json.
 
 PREFIX ?= /usr/local
-DESTDIR ?=
-TEST_JOBS ?= 2
-BUILD = build/release
-NINJA := $(shell command -v ninja 2>/dev/null)
-GENERATOR = $(if $(NINJA),,-G "Unix Makefiles")
+JOBS ?= $(shell nproc)
 
-all: $(BUILD)/CMakeCache.txt
-	cmake --build $(BUILD) --parallel
-
-# Warnings are errors for developers (make test), not for those who only build.
-$(BUILD)/CMakeCache.txt:
-	cmake --preset release $(GENERATOR) -DFR_WERROR=OFF
-
-help:
-	@echo 'make                             build: build/release/frugal, libfrugal.a, libfrugal.so'
-	@echo 'make demo                        set up, build, show all of it: demo-out/report.html'
-	@echo 'make test                        set up, build, run the short tests'
-	@echo 'make test-asan                   the short tests with address and undefined-behaviour sanitizers'
-	@echo 'make test-long                   sanitizers, fuzzing, valgrind and the long tests: an hour or more'
-	@echo 'make check                       the rules of the sources, without building'
-	@echo 'make tidy                        clang-tidy'
-	@echo 'make bench                       build and run all benches'
-	@echo 'make install PREFIX= DESTDIR='
-	@echo 'make format                      clang-format over all sources'
-	@echo 'make clean'
+all: build
 
 setup:
 	@scripts/setup
 
+build: setup
+	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
+	@cmake --build --preset release -j $(JOBS)
+
 demo: setup
-	@$(MAKE) --no-print-directory all
-	$(BUILD)/frugal demo -o demo-out
+	@cmake --preset release -DFR_TESTS=OFF -DFR_BENCH=OFF -B build/demo >/dev/null
+	@cmake --build build/demo --target frugal -j $(JOBS)
+	@build/demo/frugal demo -o demo-out
 
-test: setup
-	cmake --preset release $(GENERATOR)
-	cmake --build $(BUILD) --parallel
-	@scripts/run-tests $(BUILD) short $(TEST_JOBS)
+# Short tests; ends in "N passed, N failed, N skipped".
+test: build
+	@scripts/run-tests build/release -L short
 
-test-asan: setup
-	cmake --preset asan $(GENERATOR)
-	cmake --build build/asan --parallel
-	@scripts/run-tests build/asan short $(TEST_JOBS)
+# Short tests again under sanitizers and without threads, then the long ones: fuzzing, kills, big data.
+test-long: test
+	@for preset in asan ubsan tsan; do \
+	    cmake --preset $$preset >/dev/null && cmake --build --preset $$preset -j $(JOBS) && \
+	    scripts/run-tests build/$$preset -L short || exit 1; \
+	done
+	@cmake --preset fuzz >/dev/null && cmake --build --preset fuzz -j $(JOBS) && scripts/run-tests build/fuzz -L long -R fuzz/
+	@scripts/run-tests build/release -L long
 
-test-long: setup
-	@scripts/run-long-tests $(TEST_JOBS)
+test-%:
+	@cmake --preset $* >/dev/null && cmake --build --preset $* -j $(JOBS) && scripts/run-tests build/$* -L short
 
-check:
-	@scripts/check-layers
-	@scripts/check-banned
+bench: build
+	@cmake --build --preset release --target bench -j $(JOBS)
 
-tidy: $(BUILD)/CMakeCache.txt
-	@scripts/check-tidy
-
-bench: all
-	cmake --build $(BUILD) --parallel --target bench
-	@set -e; for bench in $(BUILD)/bench/bench_*; do echo; echo "$$bench"; "$$bench"; done
-
-install: all
-	DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
+install: build
+	@DESTDIR=$(DESTDIR) cmake --install build/release --prefix $(PREFIX)
 
 format:
 	@scripts/format
 
 clean:
-	rm -rf build demo-out
+	@rm -rf build demo-out
 
-.PHONY: all help setup demo test test-asan test-long check tidy bench install format clean
+.PHONY: all setup build demo test test-long bench install format clean
