@@ -144,6 +144,10 @@ fr_status fr_row_optimizer_step(fr_row_optimizer *optimizer, const int64_t *ids,
     if (!isfinite(rate))
         return fr_fail(FR_EINVAL, "row optimizer: the learning rate is %g", rate);
     FR_RETURN_IF_ERROR(check_ids(optimizer, ids, n));
+    if (n == 0 || optimizer->width == 0) {
+        optimizer->step++; /* a step of the run, though it touches nothing */
+        return FR_OK;
+    }
     FR_RETURN_IF_ERROR(fr_row_order_make(optimizer->order, ids, n, optimizer->n_rows));
 
     const int64_t n_rows = optimizer->order->n_rows;
