@@ -18,7 +18,7 @@
 #include "expr/arithmetic.h"
 #include "expr/pool.h"
 
-#define MOST_VALUES (INT64_C(1) << 31) /* of a scope: 16 GiB */
+#define MOST_VALUES (INT64_C(1) << 31) /* of a tensor or scope: 16 GiB */
 
 /* Values of a tensor or of a scope that was computed. */
 typedef struct buffer {
@@ -44,12 +44,16 @@ typedef struct evaluation {
     uint32_t n_buffers;
 } evaluation;
 
-static int64_t count_of(const fr_expr_view *v)
+static fr_status count_values(const fr_expr_view *v, int64_t *count)
 {
-    int64_t count = 1;
+    *count = 1; /* a node's number of values fits 62 bits */
     for (int d = 0; d < v->rank; d++)
-        count *= v->ranges[d].high - v->ranges[d].low;
-    return count;
+        *count *= v->ranges[d].high - v->ranges[d].low;
+    if (*count > MOST_VALUES)
+        return fr_fail(FR_ENOMEM, "%s has %" PRId64 " values, the interpreter holds %" PRId64
+                                  " at most",
+                       v->name != NULL ? v->name : "a scope", *count, MOST_VALUES);
+    return FR_OK;
 }
 
 static const fr_number *find_buffer(const evaluation *e, fr_expr_id node)
@@ -220,11 +224,8 @@ static fr_status evaluate_scope(const evaluation *e, const fr_expr_view *scope, 
     fr_number *slots = NULL;
     int64_t point[FR_EXPR_ITERATORS];
     fr_status status;
-    const int64_t count = count_of(scope);
-    if (count > MOST_VALUES)
-        FR_TRY(fr_fail(FR_ENOMEM, "a scope has %" PRId64 " values, the interpreter holds %" PRId64
-                                  " at most",
-                       count, MOST_VALUES));
+    int64_t count;
+    FR_TRY(count_values(scope, &count));
     FR_TRY(fr_alloc((size_t)count, sizeof **numbers, "values of a scope", numbers));
     FR_TRY(fr_pool_collect(e->pool, scope->body, true, &all));
     FR_TRY(fr_alloc(all.n, sizeof *body.ids, "steps of a scope", &body.ids));
@@ -272,7 +273,9 @@ static fr_status load_input(const evaluation *e, const fr_expr_view *tensor, con
     }
     if (!e->arithmetic->is_exact)
         return fr_fail(FR_ENOENT, "the expression reads %s, which is not given", tensor->name);
-    return fr_random_numbers(e->arithmetic, tensor->name, count_of(tensor), numbers);
+    int64_t count;
+    FR_RETURN_IF_ERROR(count_values(tensor, &count));
+    return fr_random_numbers(e->arithmetic, tensor->name, count, numbers);
 }
 
 static fr_status evaluate(const fr_expr *expr, const fr_arithmetic *arithmetic,
