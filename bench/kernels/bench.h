@@ -3,10 +3,9 @@
  *
  * Limits, all with the threads of fr_threads():
  *   flops       fused multiply-adds on registers, 16 independent sums
- *   triad       a[i] = b[i] + s * c[i] over arrays far larger than the caches; bytes counted without
- *               the read that a plain store causes
- *   random rows reading whole rows in random order, prefetched at the best of several distances:
- *               the ceiling of sparse products and gathers
+ *   triad       a[i] = b[i] + s * c[i] over arrays far larger than the caches; bytes counted
+ * without the read that a plain store causes random rows reading whole rows in random order,
+ * prefetched at the best of several distances: the ceiling of sparse products and gathers
  *
  * Machines are shared: every case runs 5 to 9 times; the table has the median and the fastest.
  */
@@ -19,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#if defined(FR_X86)
+#if FR_X86
 #include <immintrin.h>
 #endif
 
@@ -137,7 +136,7 @@ typedef struct bench_limit_job {
     float sink[64];
 } bench_limit_job;
 
-#if defined(FR_X86)
+#if FR_X86
 __attribute__((target("avx512f"))) static void bench_fma_512(void *context, int64_t begin,
                                                              int64_t end, int thread)
 {
@@ -177,7 +176,7 @@ enum { BENCH_FMA_TILES = 4096 };
 
 static void bench_run_fma(void *context)
 {
-#if defined(FR_X86)
+#if FR_X86
     if (fr_cpu_isa() == FR_ISA_AVX512)
         fr_parallel_for(BENCH_FMA_TILES, 16, bench_fma_512, context);
     else if (fr_cpu_isa() == FR_ISA_AVX2)

@@ -4,8 +4,8 @@
  *     spmm                              the default list
  *     spmm "sum s=2000000 n=200000 d=14 w=256"   one case
  *
- * A case: an operation (sum, mean, max, weighted, heads, transposed, dot, softmax), rows n, sources s,
- * average degree d (each row between 0 and 2 d edges), width w, heads h. Sources are uniform: no
+ * A case: an operation (sum, mean, max, weighted, heads, transposed, dot, softmax), rows n, sources
+ * s, average degree d (each row between 0 and 2 d edges), width w, heads h. Sources are uniform: no
  * locality; x has 2 GB where the case does not say otherwise.
  * "random" is the share of the ceiling of reading the same rows in the same order; bytes count x
  * once per edge, indices, weights and the output once.
@@ -48,7 +48,8 @@ static void run_case(void *context)
     if (c->transposed)
         bench_check(fr_spmm_transposed_run(s, c->g.n_sources));
     else if (c->dot)
-        bench_check(fr_edge_dot_run(&s->rows, FR_F32, FR_SUM, c->x, c->x, s->heads, s->width, c->scores));
+        bench_check(
+            fr_edge_dot_run(&s->rows, FR_F32, FR_SUM, c->x, c->x, s->heads, s->width, c->scores));
     else if (c->softmax)
         bench_check(fr_edge_softmax_run(&s->rows, FR_F32, c->weight, s->heads, c->scores));
     else
@@ -61,8 +62,7 @@ static void check_case(spmm_case *c)
     if (c->softmax || c->s.reduction == FR_MEAN)
         return;
     const int64_t out_rows = c->transposed ? c->g.n_sources : c->g.n;
-    const int64_t bytes =
-        4 * c->s.heads * (c->dot ? c->g.n_edges : out_rows * c->s.width);
+    const int64_t bytes = 4 * c->s.heads * (c->dot ? c->g.n_edges : out_rows * c->s.width);
     float *result = c->dot ? c->scores : c->out, *copy = bench_block(bytes);
     const fr_isa isa = fr_cpu_isa();
     run_case(c);
@@ -82,7 +82,8 @@ static void bench_case(const char *text, double triad)
     const int64_t n = (int64_t)bench_number(text, "n", 1e5);
     const int64_t width = (int64_t)bench_number(text, "w", 1);
     const int64_t heads = (int64_t)bench_number(text, "h", 1), values = width * heads;
-    const int64_t n_sources = (int64_t)bench_number(text, "s", (double)(((int64_t)1 << 29) / values));
+    const int64_t n_sources =
+        (int64_t)bench_number(text, "s", (double)(((int64_t)1 << 29) / values));
     const bool max = strncmp(text, "max", 3) == 0;
     const bool softmax = strncmp(text, "softmax", 7) == 0;
     spmm_case c = {.g = make_graph(n, n_sources, bench_number(text, "d", 14)),
@@ -103,7 +104,9 @@ static void bench_case(const char *text, double triad)
                     .weight = c.weight,
                     .heads = heads,
                     .width = width,
-                    .reduction = max ? FR_MAX : strncmp(text, "mean", 4) == 0 ? FR_MEAN : FR_SUM,
+                    .reduction = max                             ? FR_MAX
+                                 : strncmp(text, "mean", 4) == 0 ? FR_MEAN
+                                                                 : FR_SUM,
                     .out = c.out,
                     .out_stride = values,
                     .argmax = c.argmax};
@@ -112,8 +115,10 @@ static void bench_case(const char *text, double triad)
     const bench_time t = bench_measure(run_case, &c);
     const double row_bytes = 4.0 * (double)values;
     double bytes = (double)edges * row_bytes + 4.0 * (double)edges +
-                   (weighted ? 4.0 * (double)(edges * heads) : 0) + (double)n * row_bytes * (max ? 2 : 1);
-    bytes = c.transposed ? (double)edges * (2 * row_bytes + 4) + (double)(n + n_sources) * row_bytes : bytes;
+                   (weighted ? 4.0 * (double)(edges * heads) : 0) +
+                   (double)n * row_bytes * (max ? 2 : 1);
+    bytes = c.transposed ? (double)edges * (2 * row_bytes + 4) + (double)(n + n_sources) * row_bytes
+                         : bytes;
     bytes = softmax ? 8.0 * (double)(edges * heads) : bytes;
     bench_line(text, t, bytes, ceiling, fr_isa_name(fr_cpu_isa()));
     printf("    random rows %.1f GB/s, triad %.1f GB/s\n", ceiling * 1e-9, triad * 1e-9);

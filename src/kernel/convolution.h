@@ -1,7 +1,8 @@
 /*
  * convolution.h: convolution of 1 to 3 spatial dimensions and its two gradients, plain layout.
  *
- *     y[n, f, o] = bias[f] + sum over c, r of x[n, c, o * stride + r * dilation - pad_begin] * w[f, c, r]
+ *     y[n, f, o] = bias[f] + sum over c, r of x[n, c, o * stride + r * dilation - pad_begin] * w[f,
+ * c, r]
  *
  * x is [n, c, in...], w [filters, c / groups, kernel...], y [n, filters, out...]; what lies in the
  * padding is 0. f32 by oneDNN, which keeps its own blocked layouts inside `prepared`: a slot of the
@@ -26,7 +27,8 @@ typedef struct fr_convolution {
     int64_t pad_begin[FR_SPATIAL_MOST], pad_end[FR_SPATIAL_MOST];
 } fr_convolution;
 
-/** Fills out[rank]. FR_ESHAPE where a size makes no sense or the kernel does not fit the padded input. */
+/** Fills out[rank]. FR_ESHAPE where a size makes no sense or the kernel does not fit the padded
+ * input. */
 fr_status fr_convolution_out(const fr_convolution *convolution, int64_t *out);
 
 /** bias [filters] or NULL. */

@@ -1,5 +1,6 @@
 /*
- * cpu.c: which vector instructions may be used, from cpuid and from what the operating system saves.
+ * cpu.c: which vector instructions may be used, from cpuid and from what the operating system
+ * saves.
  *
  * An instruction set counts only where the processor has it *and* the system saves its registers at
  * a switch (XCR0): a virtual machine may announce one without the other. The level is worked out
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(FR_X86)
+#if FR_X86
 #include <cpuid.h>
 #endif
 
@@ -21,7 +22,7 @@ enum { UNKNOWN = -1 };
 static const char *const isa_names[] = {"portable", "avx2", "avx512"};
 static _Atomic int level = UNKNOWN;
 
-#if defined(FR_X86)
+#if FR_X86
 
 typedef struct cpuid_registers {
     uint32_t a, b, c, d;
@@ -51,8 +52,8 @@ static bool has_all(uint32_t value, uint32_t bits) { return (value & bits) == bi
 static fr_isa detect(void)
 {
     const uint32_t ymm = 0x6, zmm = 0xe6;
-    const uint32_t fma_f16c = 1U << 12 | 1U << 29;                        /* leaf 1 ecx */
-    const uint32_t avx2 = 1U << 5;                                        /* leaf 7 ebx */
+    const uint32_t fma_f16c = 1U << 12 | 1U << 29;                         /* leaf 1 ecx */
+    const uint32_t avx2 = 1U << 5;                                         /* leaf 7 ebx */
     const uint32_t f_dq_bw_vl = 1U << 16 | 1U << 17 | 1U << 30 | 1U << 31; /* leaf 7 ebx */
     const uint32_t saved = saved_state(), features = cpuid(7, 0).b;
     if (!has_all(saved, ymm) || !has_all(cpuid(1, 0).c, fma_f16c) || !has_all(features, avx2))

@@ -1,6 +1,6 @@
 /*
- * cpu.h: what the processor can do, asked once. FR_ISA=portable|avx2|avx512 in the environment lowers it
- * (tests run all).
+ * cpu.h: what the processor can do, asked once. FR_ISA=portable|avx2|avx512 in the environment
+ * lowers it (tests run all).
  */
 #ifndef FR_KERNEL_CPU_H
 #define FR_KERNEL_CPU_H

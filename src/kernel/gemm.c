@@ -25,9 +25,9 @@ enum {
     N_TILE = 512,
     M_TILE_LEAST = 64,
     M_TILE_MOST = 512,
-    TILE_WORK = 32 << 20,          /* FLOP of one tile: 0.2 ms, so 20 tiles balance within 5% */
-    SERIAL_WORK = 2 << 20,         /* below it, waking a thread costs more than it saves */
-    CHUNKED_ELEMENTS = 512 * 512,  /* largest C that is cut along k */
+    TILE_WORK = 32 << 20,         /* FLOP of one tile: 0.2 ms, so 20 tiles balance within 5% */
+    SERIAL_WORK = 2 << 20,        /* below it, waking a thread costs more than it saves */
+    CHUNKED_ELEMENTS = 512 * 512, /* largest C that is cut along k */
     CHUNK_LEAST = 2048,
     CHUNKS_MOST = 16,
     K_BLOCK = 1024,
@@ -89,7 +89,8 @@ typedef struct gemm_tiles {
     _Atomic int status;
 } gemm_tiles;
 
-static const float *at(const void *matrix, int64_t stride, bool transposed, int64_t row, int64_t column)
+static const float *at(const void *matrix, int64_t stride, bool transposed, int64_t row,
+                       int64_t column)
 {
     const float *values = matrix;
     return transposed ? values + column * stride + row : values + row * stride + column;
@@ -108,12 +109,12 @@ static void run_tiles(void *context, int64_t begin, int64_t end, int thread)
     const fr_gemm *g = t->gemm;
     for (int64_t i = begin; i < end; i++) {
         const int64_t row = i / t->n_across * t->m_tile, column = i % t->n_across * t->n_tile;
-        keep_failure(t, fr_onednn_sgemm(g->transpose_a, g->transpose_b, least(t->m_tile, g->m - row),
-                                        least(t->n_tile, g->n - column), g->k, (float)g->alpha,
-                                        at(g->a, g->lda, g->transpose_a, row, 0), g->lda,
-                                        at(g->b, g->ldb, g->transpose_b, 0, column), g->ldb,
-                                        (float)g->beta, (float *)g->c + row * g->ldc + column,
-                                        g->ldc));
+        keep_failure(
+            t, fr_onednn_sgemm(g->transpose_a, g->transpose_b, least(t->m_tile, g->m - row),
+                               least(t->n_tile, g->n - column), g->k, (float)g->alpha,
+                               at(g->a, g->lda, g->transpose_a, row, 0), g->lda,
+                               at(g->b, g->ldb, g->transpose_b, 0, column), g->ldb, (float)g->beta,
+                               (float *)g->c + row * g->ldc + column, g->ldc));
     }
 }
 
@@ -203,8 +204,8 @@ fr_status fr_gemm_f32(const fr_gemm *g)
     /* The sentence lies with the worker that failed: say it again here. */
     if (tiles.status != FR_OK)
         return fr_fail((fr_status)tiles.status,
-                       "matrix product m=%" PRId64 " n=%" PRId64 " k=%" PRId64 ": oneDNN failed", g->m,
-                       g->n, g->k);
+                       "matrix product m=%" PRId64 " n=%" PRId64 " k=%" PRId64 ": oneDNN failed",
+                       g->m, g->n, g->k);
     return FR_OK;
 }
 

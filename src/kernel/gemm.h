@@ -2,8 +2,9 @@
  * gemm.h: C = alpha * op(A) op(B) + beta * C, row-major.
  *
  * f32 by oneDNN's sgemm run on one thread per tile: tiles are cut by shape alone, and a long inner
- * dimension (weight gradients) is cut into a fixed number of partial products added in order, so the
- * bits do not depend on the number of threads. f64 is a plain blocked reference for gradient checks.
+ * dimension (weight gradients) is cut into a fixed number of partial products added in order, so
+ * the bits do not depend on the number of threads. f64 is a plain blocked reference for gradient
+ * checks.
  */
 #ifndef FR_KERNEL_GEMM_H
 #define FR_KERNEL_GEMM_H

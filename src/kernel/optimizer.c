@@ -17,7 +17,7 @@ enum { TILE = 1 << 14, SUM_TILES = 256 };
 
 static const fr_optimizer_loops *loops(void)
 {
-#if defined(FR_X86)
+#if FR_X86
     switch (fr_cpu_isa()) {
     case FR_ISA_AVX512: return &fr_optimizer_avx512;
     case FR_ISA_AVX2: return &fr_optimizer_avx2;
@@ -84,8 +84,8 @@ static void run_sgd(void *context, int64_t begin, int64_t end, int thread)
                     job->first == NULL ? NULL : job->first + begin);
 }
 
-void fr_sgd_run(float learning_rate, float momentum, float weight_decay, float grad_scale, int64_t n,
-                float *parameter, const float *grad, float *velocity)
+void fr_sgd_run(float learning_rate, float momentum, float weight_decay, float grad_scale,
+                int64_t n, float *parameter, const float *grad, float *velocity)
 {
     dense_job job = {.loops = loops(),
                      .sgd = {learning_rate, momentum, weight_decay, grad_scale},

@@ -9,9 +9,9 @@
 /* fr_adam_step, with what does not depend on the element worked out. */
 typedef struct fr_adam_factors {
     float beta1, rest1, beta2, rest2, epsilon; /* rest = 1 - beta */
-    float rate;            /* learning rate / (1 - beta1^t) */
-    float root_correction; /* 1 / sqrt(1 - beta2^t) */
-    float shrink;          /* 1 - learning rate * decoupled decay */
+    float rate;                                /* learning rate / (1 - beta1^t) */
+    float root_correction;                     /* 1 / sqrt(1 - beta2^t) */
+    float shrink;                              /* 1 - learning rate * decoupled decay */
     float coupled_decay, grad_scale;
 } fr_adam_factors;
 
@@ -30,7 +30,7 @@ typedef struct fr_optimizer_loops {
 } fr_optimizer_loops;
 
 extern const fr_optimizer_loops fr_optimizer_portable;
-#if defined(FR_X86)
+#if FR_X86
 extern const fr_optimizer_loops fr_optimizer_avx2, fr_optimizer_avx512;
 #endif
 

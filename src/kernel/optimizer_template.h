@@ -17,7 +17,7 @@
         for (; at_ + LANES <= (n); at_ += LANES)                                                   \
             body(at_, false, mask_of(LANES));                                                      \
         if (at_ < (n))                                                                             \
-            body(at_, true, mask_of((n) - at_));                                                   \
+            body(at_, true, mask_of((n)-at_));                                                     \
     } while (0)
 
 INLINE vec get(const float *from, int64_t at, bool partial, mask m)
@@ -57,11 +57,11 @@ static void adam(const fr_adam_factors *f, int64_t n, float *parameter, const fl
             used_gradient(get(grad, at, partial, some), p, a.grad_scale, a.coupled_decay);         \
         /* m = b1 m + (1 - b1) g, v = b2 v + (1 - b2) g^2 */                                       \
         const vec m = moving_mean(a.beta1, get(first, at, partial, some), a.rest1, g);             \
-        const vec v = moving_mean(a.beta2, get(second, at, partial, some), a.rest2,                \
-                                  vec_multiply(g, g));                                             \
+        const vec v =                                                                              \
+            moving_mean(a.beta2, get(second, at, partial, some), a.rest2, vec_multiply(g, g));     \
         /* p = (1 - lr wd) p - lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps) */           \
-        const vec root = vec_add(vec_multiply(vec_sqrt(v), vec_all(a.root_correction)),            \
-                                 vec_all(a.epsilon));                                              \
+        const vec root =                                                                           \
+            vec_add(vec_multiply(vec_sqrt(v), vec_all(a.root_correction)), vec_all(a.epsilon));    \
         const vec change = vec_divide(vec_multiply(vec_all(a.rate), m), root);                     \
         put(first, at, partial, some, m);                                                          \
         put(second, at, partial, some, v);                                                         \

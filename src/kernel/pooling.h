@@ -1,10 +1,10 @@
 /*
  * pooling.h: largest value and average of windows, 1 to 3 spatial dimensions, and their gradients.
  *
- * x is [n, c, in...], y [n, c, out...], f32 or f64. Parallel over the n * c planes. The largest value
- * comes with its place in x (flat, as ONNX's Indices); the first place wins a tie and a value that
- * is no number wins over what follows. A window that lies in the padding alone gives -infinity and
- * place -1, or the average 0.
+ * x is [n, c, in...], y [n, c, out...], f32 or f64. Parallel over the n * c planes. The largest
+ * value comes with its place in x (flat, as ONNX's Indices); the first place wins a tie and a value
+ * that is no number wins over what follows. A window that lies in the padding alone gives -infinity
+ * and place -1, or the average 0.
  */
 #ifndef FR_KERNEL_POOLING_H
 #define FR_KERNEL_POOLING_H

@@ -21,8 +21,8 @@
 
 enum {
     LINE = 64,
-    AHEAD = 8,                   /* rows between a prefetch and its use */
-    PREFETCH_MOST = 1024,        /* bytes of a row that are prefetched; the hardware follows */
+    AHEAD = 8,            /* rows between a prefetch and its use */
+    PREFETCH_MOST = 1024, /* bytes of a row that are prefetched; the hardware follows */
     TILE_BYTES = 1 << 18,
     SPLIT_BYTES_LEAST = 1 << 18, /* below it one thread moves everything */
 };

@@ -32,7 +32,7 @@ static const fr_sparse_kernels *portable(fr_dtype dtype)
 
 static const fr_sparse_kernels *fastest(fr_dtype dtype)
 {
-#if defined(FR_X86)
+#if FR_X86
     if (dtype == FR_F32 && fr_cpu_isa() == FR_ISA_AVX512)
         return &fr_sparse_f32_avx512;
     if (dtype == FR_F32 && fr_cpu_isa() == FR_ISA_AVX2)
@@ -67,8 +67,7 @@ static fr_status check_rows(const fr_sparse_rows *rows, const char *what, bool *
     }
     if (!good) {
         for (int64_t i = 0; i < rows->n_rows; i++)
-            if (rows->begin[i] < 0 || rows->end[i] < rows->begin[i] ||
-                rows->end[i] > rows->n_edges)
+            if (rows->begin[i] < 0 || rows->end[i] < rows->begin[i] || rows->end[i] > rows->n_edges)
                 return fr_fail(FR_ERANGE,
                                "%s: row %" PRId64 " has the edges [%" PRId64 ", %" PRId64
                                ") of %" PRId64,
@@ -108,8 +107,8 @@ static fr_status check_spmm(const fr_spmm *s, const char *what)
                        s->width);
     if (s->x_stride < values || s->out_stride < values)
         return fr_fail(FR_ESHAPE,
-                       "%s: rows of %" PRId64 " values lie %" PRId64 " and %" PRId64 " apart",
-                       what, values, s->x_stride, s->out_stride);
+                       "%s: rows of %" PRId64 " values lie %" PRId64 " and %" PRId64 " apart", what,
+                       values, s->x_stride, s->out_stride);
     if (s->reduction == FR_MAX && s->rows.n_edges > INT32_MAX)
         return fr_fail(FR_ERANGE, "%s: %" PRId64 " edges do not fit a 32-bit argmax", what,
                        s->rows.n_edges);

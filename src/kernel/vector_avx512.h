@@ -1,5 +1,6 @@
 /*
- * vector_avx512.h: the few vector operations the sparse and optimizer loops are written in, 16 floats wide.
+ * vector_avx512.h: the few vector operations the sparse and optimizer loops are written in, 16
+ * floats wide.
  *
  * A mask says which lanes of the last, partly filled vector count; lanes outside it are neither
  * read nor written, so rows may end at the last byte of a page.

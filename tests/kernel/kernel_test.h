@@ -9,10 +9,6 @@
 #define FR_TESTS_KERNEL_TEST_H
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #include "test_main.h"
 
@@ -20,24 +16,11 @@
 #include "base/random.h"
 #include "kernel/cpu.h"
 
-/* The run's seed: FR_TEST_SEED, else the clock; printed once. */
-static inline uint64_t test_seed(void)
-{
-    static uint64_t seed;
-    if (seed == 0) {
-        const char *given = getenv("FR_TEST_SEED");
-        seed = given != NULL ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
-        seed += seed == 0;
-        printf("FR_TEST_SEED=%llu\n", (unsigned long long)seed);
-    }
-    return seed;
-}
-
 static inline uint64_t test_draw(void)
 {
     static uint64_t counter;
     uint32_t draws[4];
-    fr_philox(test_seed(), 0, counter++, draws);
+    fr_philox(fr_test_seed(), 0, counter++, draws);
     return (uint64_t)draws[0] << 32 | draws[1];
 }
 
@@ -77,8 +60,8 @@ static inline void test_close_f32(const float *value, const double *reference, i
     for (int64_t i = 0; i < n; i++) {
         const double bound = 1.2e-7 * (4.0 + (double)terms + 4.0 * fabs(reference[i]));
         if (!(fabs((double)value[i] - reference[i]) <= bound))
-            fail_msg("%s: element %lld is %.9g, the reference %.9g, bound %.2g", what,
-                     (long long)i, (double)value[i], reference[i], bound);
+            fail_msg("%s: element %lld is %.9g, the reference %.9g, bound %.2g", what, (long long)i,
+                     (double)value[i], reference[i], bound);
     }
 }
 

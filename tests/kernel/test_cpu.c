@@ -31,12 +31,9 @@ static void names_are_words(void **state)
     assert_true(strlen(fr_cpu_name()) > 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_limit_lowers_but_never_raises_the_level),
-        cmocka_unit_test(bf16_needs_the_widest_level),
-        cmocka_unit_test(names_are_words),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_limit_lowers_but_never_raises_the_level),
+    cmocka_unit_test(bf16_needs_the_widest_level),
+    cmocka_unit_test(names_are_words),
+};
+FR_TEST_MAIN(tests)

@@ -71,7 +71,8 @@ static void check(fr_gemm shape, int64_t slack)
     (void)snprintf(what, sizeof what, "%d%d m=%lld n=%lld k=%lld", shape.transpose_a,
                    shape.transpose_b, (long long)shape.m, (long long)shape.n, (long long)shape.k);
     product p = make(shape, slack);
-    float *one = test_block(p.c_elements, sizeof *one), *two = test_block(p.c_elements, sizeof *two);
+    float *one = test_block(p.c_elements, sizeof *one),
+          *two = test_block(p.c_elements, sizeof *two);
     fr_set_threads(1);
     run_f32(&p, one);
     fr_set_threads(2);
@@ -130,7 +131,8 @@ static void products_cut_along_k_equal_the_loops(void **state)
     (void)state;
     const int64_t lengths[] = {4095, 4096, 4097, 6143, 6145, 40001};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
-        check_all_transposes(1 + test_below(20), 1 + test_below(40), lengths[i], 0.5, i % 2 == 0 ? 0.0 : 1.0);
+        check_all_transposes(1 + test_below(20), 1 + test_below(40), lengths[i], 0.5,
+                             i % 2 == 0 ? 0.0 : 1.0);
 }
 
 static void products_of_random_sizes_equal_the_loops(void **state)
@@ -145,7 +147,8 @@ static void a_beta_of_zero_clears_what_is_not_a_number(void **state)
 {
     (void)state;
     float a[2] = {1, 2}, b[2] = {3, 4}, c[1] = {NAN};
-    fr_gemm g = {.m = 1, .n = 1, .k = 2, .alpha = 1, .a = a, .lda = 2, .b = b, .ldb = 1, .c = c, .ldc = 1};
+    fr_gemm g = {
+        .m = 1, .n = 1, .k = 2, .alpha = 1, .a = a, .lda = 2, .b = b, .ldb = 1, .c = c, .ldc = 1};
     assert_int_equal(fr_gemm_f32(&g), FR_OK);
     assert_true(c[0] == 11.0F);
     c[0] = NAN;
@@ -170,15 +173,24 @@ static void wrong_strides_and_missing_workspace_are_refused(void **state)
 {
     (void)state;
     float x[64] = {0};
-    fr_gemm g = {.m = 4, .n = 4, .k = 4, .alpha = 1, .a = x, .lda = 3, .b = x, .ldb = 4, .c = x, .ldc = 4};
+    fr_gemm g = {
+        .m = 4, .n = 4, .k = 4, .alpha = 1, .a = x, .lda = 3, .b = x, .ldb = 4, .c = x, .ldc = 4};
     assert_int_equal(fr_gemm_f32(&g), FR_ESHAPE);
     assert_int_equal(fr_gemm_f64(&g), FR_ESHAPE);
     g.lda = 4;
     g.m = -1;
     assert_int_equal(fr_gemm_f32(&g), FR_ESHAPE);
     float *long_rows = test_floats(100000);
-    fr_gemm chunked = {.m = 1, .n = 1, .k = 100000, .alpha = 1, .a = long_rows, .lda = 100000,
-                       .b = long_rows, .ldb = 1, .c = x, .ldc = 1};
+    fr_gemm chunked = {.m = 1,
+                       .n = 1,
+                       .k = 100000,
+                       .alpha = 1,
+                       .a = long_rows,
+                       .lda = 100000,
+                       .b = long_rows,
+                       .ldb = 1,
+                       .c = x,
+                       .ldc = 1};
     assert_int_equal(fr_gemm_f32(&chunked), FR_EINVAL);
     free(long_rows);
 }
@@ -192,17 +204,14 @@ static void products_leave_no_block_behind(void **state)
     assert_int_equal(fr_alloc_count(), count);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_of_degenerate_sizes_equal_the_loops),
-        cmocka_unit_test(products_around_a_tile_equal_the_loops),
-        cmocka_unit_test(products_cut_along_k_equal_the_loops),
-        cmocka_unit_test(products_of_random_sizes_equal_the_loops),
-        cmocka_unit_test(a_beta_of_zero_clears_what_is_not_a_number),
-        cmocka_unit_test(workspace_never_shrinks_as_a_size_grows),
-        cmocka_unit_test(wrong_strides_and_missing_workspace_are_refused),
-        cmocka_unit_test(products_leave_no_block_behind),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(products_of_degenerate_sizes_equal_the_loops),
+    cmocka_unit_test(products_around_a_tile_equal_the_loops),
+    cmocka_unit_test(products_cut_along_k_equal_the_loops),
+    cmocka_unit_test(products_of_random_sizes_equal_the_loops),
+    cmocka_unit_test(a_beta_of_zero_clears_what_is_not_a_number),
+    cmocka_unit_test(workspace_never_shrinks_as_a_size_grows),
+    cmocka_unit_test(wrong_strides_and_missing_workspace_are_refused),
+    cmocka_unit_test(products_leave_no_block_behind),
+};
+FR_TEST_MAIN(tests)

@@ -77,7 +77,8 @@ static void check_adam(int64_t n, int i)
     fr_set_threads(1);
     fr_adam_run(&step, n, one.parameter, one.grad, one.first, one.second);
     for (int64_t j = 0; j < n; j++) {
-        double p = (double)start.parameter[j], m = (double)start.first[j], v = (double)start.second[j];
+        double p = (double)start.parameter[j], m = (double)start.first[j],
+               v = (double)start.second[j];
         slow_adam(&step, (double)start.grad[j], &p, &m, &v);
         close_to(one.parameter[j], p);
         close_to(one.first[j], m);
@@ -135,9 +136,13 @@ static void check_adam_rows(int64_t width, bool per_row)
             if (per_row) { /* the update again, with the row's mean square as v */
                 v = (double)step.beta2 * old_second[rows[i]] +
                     (1 - (double)step.beta2) * squares / (double)width;
-                p = p0 * (step.decoupled ? 1 - (double)step.learning_rate * (double)step.weight_decay : 1) -
-                    (double)step.learning_rate * m / (1 - pow((double)step.beta1, (double)step.step)) /
-                        (sqrt(v / (1 - pow((double)step.beta2, (double)step.step))) + (double)step.epsilon);
+                p = p0 * (step.decoupled
+                              ? 1 - (double)step.learning_rate * (double)step.weight_decay
+                              : 1) -
+                    (double)step.learning_rate * m /
+                        (1 - pow((double)step.beta1, (double)step.step)) /
+                        (sqrt(v / (1 - pow((double)step.beta2, (double)step.step))) +
+                         (double)step.epsilon);
             }
             close_to(s.parameter[at], p);
             close_to(s.first[at], m);
@@ -179,7 +184,8 @@ static void sgd_follows_its_formula(void **state)
             for (int threads = 1; threads <= 2; threads++) {
                 state_of s = copy_state(&start);
                 fr_set_threads(threads);
-                fr_sgd_run(0.1F, momentum, decay, 0.5F, s.n, s.parameter, s.grad, i % 2 == 0 ? NULL : s.first);
+                fr_sgd_run(0.1F, momentum, decay, 0.5F, s.n, s.parameter, s.grad,
+                           i % 2 == 0 ? NULL : s.first);
                 for (int64_t j = 0; j < s.n; j++) {
                     double p = (double)start.parameter[j];
                     const double v = (i % 2 == 0 ? 0.0 : 0.9 * (double)start.first[j]) +
@@ -213,13 +219,10 @@ static void the_sum_of_squares_is_the_same_on_any_machine(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(adam_follows_the_paper),
-        cmocka_unit_test(adam_of_rows_touches_only_the_rows_named),
-        cmocka_unit_test(sgd_follows_its_formula),
-        cmocka_unit_test(the_sum_of_squares_is_the_same_on_any_machine),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(adam_follows_the_paper),
+    cmocka_unit_test(adam_of_rows_touches_only_the_rows_named),
+    cmocka_unit_test(sgd_follows_its_formula),
+    cmocka_unit_test(the_sum_of_squares_is_the_same_on_any_machine),
+};
+FR_TEST_MAIN(tests)

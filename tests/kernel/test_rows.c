@@ -157,8 +157,8 @@ static void merged_rows_come_from_both_places(void **state)
         fr_set_threads(threads);
         assert_int_equal(fr_rows_merge(computed, 20, cached, 30, position, n, bytes, out), FR_OK);
         for (int64_t i = 0; i < n; i++) {
-            const unsigned char *from =
-                position[i] >= 0 ? computed + position[i] * bytes : cached + (-1 - position[i]) * bytes;
+            const unsigned char *from = position[i] >= 0 ? computed + position[i] * bytes
+                                                         : cached + (-1 - position[i]) * bytes;
             assert_memory_equal(out + i * bytes, from, (size_t)bytes);
         }
     }
@@ -192,14 +192,11 @@ static void numbers_out_of_range_are_named_and_nothing_moves(void **state)
     assert_int_equal(fr_rows_add_i64(table, 4, FR_I32, 2, bad[0], 1, out), FR_EDTYPE);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gathered_rows_are_copies),
-        cmocka_unit_test(the_last_row_scattered_to_a_place_wins),
-        cmocka_unit_test(added_rows_keep_the_order_of_their_numbers),
-        cmocka_unit_test(merged_rows_come_from_both_places),
-        cmocka_unit_test(numbers_out_of_range_are_named_and_nothing_moves),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(gathered_rows_are_copies),
+    cmocka_unit_test(the_last_row_scattered_to_a_place_wins),
+    cmocka_unit_test(added_rows_keep_the_order_of_their_numbers),
+    cmocka_unit_test(merged_rows_come_from_both_places),
+    cmocka_unit_test(numbers_out_of_range_are_named_and_nothing_moves),
+};
+FR_TEST_MAIN(tests)

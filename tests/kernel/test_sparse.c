@@ -216,7 +216,7 @@ static void check_all_reductions(const block *b, int64_t heads, int64_t width)
 static void products_of_every_width_equal_the_loops(void **state)
 {
     (void)state;
-    const int64_t widths[] = {1,   2,   7,   8,   9,   15,  16,  17,  33,  63,  64,  65,
+    const int64_t widths[] = {1,   2,   7,   8,   9,   15,  16,  17,  33,  63,  64, 65,
                               100, 127, 128, 129, 176, 200, 255, 256, 257, 300, 513};
     block b = make_block(60, 50, 90);
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
@@ -227,7 +227,8 @@ static void products_of_every_width_equal_the_loops(void **state)
 static void products_with_several_heads_equal_the_loops(void **state)
 {
     (void)state;
-    const int64_t shapes[][2] = {{2, 1}, {8, 8}, {4, 16}, {3, 5}, {8, 32}, {5, 40}, {16, 4}, {17, 3}, {4, 200}};
+    const int64_t shapes[][2] = {{2, 1},  {8, 8},  {4, 16}, {3, 5},  {8, 32},
+                                 {5, 40}, {16, 4}, {17, 3}, {4, 200}};
     block b = make_block(40, 70, 50);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         check_all_reductions(&b, shapes[i][0], shapes[i][1]);
@@ -265,9 +266,16 @@ static void a_value_that_is_no_number_stays_visible_in_a_max(void **state)
     for (int i = 0; i < 60; i++)
         x[i] = i / 20 == 1 ? NAN : (float)i;
     for (TEST_EACH_ISA(isa)) {
-        const fr_spmm s = {.rows = {2, begin, end, source, 6}, .dtype = FR_F32, .x = x,
-                           .x_stride = 20, .heads = 1, .width = 20, .reduction = FR_MAX,
-                           .out = out, .out_stride = 20, .argmax = argmax};
+        const fr_spmm s = {.rows = {2, begin, end, source, 6},
+                           .dtype = FR_F32,
+                           .x = x,
+                           .x_stride = 20,
+                           .heads = 1,
+                           .width = 20,
+                           .reduction = FR_MAX,
+                           .out = out,
+                           .out_stride = 20,
+                           .argmax = argmax};
         assert_int_equal(fr_spmm_run(&s), FR_OK);
         for (int j = 0; j < 40; j++) {
             assert_true(isnan(out[j]));
@@ -286,9 +294,16 @@ static void ties_of_a_max_go_to_the_first_edge(void **state)
     for (int i = 0; i < 38; i++)
         x[i] = 2;
     for (TEST_EACH_ISA(isa)) {
-        const fr_spmm s = {.rows = {1, begin, end, source, 5}, .dtype = FR_F32, .x = x,
-                           .x_stride = 19, .heads = 1, .width = 19, .reduction = FR_MAX,
-                           .out = out, .out_stride = 19, .argmax = argmax};
+        const fr_spmm s = {.rows = {1, begin, end, source, 5},
+                           .dtype = FR_F32,
+                           .x = x,
+                           .x_stride = 19,
+                           .heads = 1,
+                           .width = 19,
+                           .reduction = FR_MAX,
+                           .out = out,
+                           .out_stride = 19,
+                           .argmax = argmax};
         assert_int_equal(fr_spmm_run(&s), FR_OK);
         for (int j = 0; j < 19; j++)
             assert_int_equal(argmax[j], 1);
@@ -306,9 +321,9 @@ static void check_dot(const block *b, int64_t heads, int64_t width, fr_reduction
     for (int64_t i = 0; i < b->rows.n_rows; i++)
         for (int64_t e = b->begin[i]; e < b->end[i]; e++)
             for (int64_t v = 0; v < values; v++)
-                reference[e * heads + v / width] +=
-                    (double)a[i * values + v] * (double)x[b->source[e] * values + v] *
-                    scale_of(reduction, b->end[i] - b->begin[i]);
+                reference[e * heads + v / width] += (double)a[i * values + v] *
+                                                    (double)x[b->source[e] * values + v] *
+                                                    scale_of(reduction, b->end[i] - b->begin[i]);
     for (TEST_EACH_ISA(isa))
         for (int threads = 1; threads <= 2; threads++) {
             fr_set_threads(threads);
@@ -321,7 +336,8 @@ static void check_dot(const block *b, int64_t heads, int64_t width, fr_reduction
         }
     double *a2 = test_doubles_of(a, b->rows.n_rows * values);
     double *x2 = test_doubles_of(x, b->n_sources * values), *score2 = test_block(n, sizeof *score2);
-    assert_int_equal(fr_edge_dot_run(&b->rows, FR_F64, reduction, a2, x2, heads, width, score2), FR_OK);
+    assert_int_equal(fr_edge_dot_run(&b->rows, FR_F64, reduction, a2, x2, heads, width, score2),
+                     FR_OK);
     test_close_f64(score2, reference, n, width, "f64");
     free(a);
     free(x);
@@ -336,7 +352,8 @@ static void check_dot(const block *b, int64_t heads, int64_t width, fr_reduction
 static void products_on_edges_equal_the_loops(void **state)
 {
     (void)state;
-    const int64_t shapes[][2] = {{1, 1}, {1, 16}, {1, 17}, {1, 100}, {1, 256}, {1, 300}, {8, 8}, {3, 33}};
+    const int64_t shapes[][2] = {{1, 1},   {1, 16},  {1, 17}, {1, 100},
+                                 {1, 256}, {1, 300}, {8, 8},  {3, 33}};
     block b = make_block(50, 60, 70);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         check_dot(&b, shapes[i][0], shapes[i][1], i % 2 == 0 ? FR_SUM : FR_MEAN);
@@ -366,8 +383,9 @@ static void check_add(const block *b, int64_t heads)
             assert_int_equal(fr_edge_add_run(&b->rows, FR_F32, left, right, heads, out), FR_OK);
             test_close_f32(out, reference, n, 2, "edge add");
             float *dl = test_floats(n_left), *dr = test_floats(n_right);
-            assert_int_equal(fr_edge_add_gradient_run(&b->rows, FR_F32, grad, heads, b->n_sources,
-                                                      dl, dr), FR_OK);
+            assert_int_equal(
+                fr_edge_add_gradient_run(&b->rows, FR_F32, grad, heads, b->n_sources, dl, dr),
+                FR_OK);
             test_close_f32(dl, left_reference, n_left, b->rows.n_edges, "left");
             test_close_f32(dr, right_reference, n_right, b->rows.n_edges, "right");
             free(dl);
@@ -399,7 +417,7 @@ static void slow_softmax(const block *b, int64_t heads, const float *score, doub
 {
     for (int64_t i = 0; i < b->rows.n_rows; i++)
         for (int64_t h = 0; h < heads; h++) {
-            double most = -INFINITY, total = 0;
+            double most = -HUGE_VAL, total = 0;
             for (int64_t e = b->begin[i]; e < b->end[i]; e++)
                 most = fmax(most, (double)score[e * heads + h]);
             for (int64_t e = b->begin[i]; e < b->end[i]; e++)
@@ -433,7 +451,8 @@ static void check_softmax(const block *b, int64_t heads, float spread)
             fr_set_threads(threads);
             assert_int_equal(fr_edge_softmax_run(&b->rows, FR_F32, score, heads, y), FR_OK);
             test_close_f32(y, reference, n, terms, test_isa());
-            assert_int_equal(fr_edge_softmax_gradient_run(&b->rows, FR_F32, y, dy, heads, dx), FR_OK);
+            assert_int_equal(fr_edge_softmax_gradient_run(&b->rows, FR_F32, y, dy, heads, dx),
+                             FR_OK);
             test_close_f32(dx, gradient, n, terms, test_isa());
         }
     free(score);
@@ -493,7 +512,8 @@ static void check_segments(int64_t n_segments, int64_t width, fr_reduction reduc
             for (int64_t e = offset[i]; e < offset[i + 1]; e++) {
                 reference[i * width + j] += scale * (double)x[e * width + j];
                 best = best < 0 || x[e * width + j] > x[best * width + j] ? e : best;
-                gradient[e * width + j] = reduction == FR_MAX ? 0 : scale * (double)dy[i * width + j];
+                gradient[e * width + j] =
+                    reduction == FR_MAX ? 0 : scale * (double)dy[i * width + j];
             }
             if (reduction == FR_MAX && best >= 0) {
                 reference[i * width + j] = (double)x[best * width + j];
@@ -501,9 +521,13 @@ static void check_segments(int64_t n_segments, int64_t width, fr_reduction reduc
             }
         }
     for (TEST_EACH_ISA(isa)) {
-        assert_int_equal(fr_segment_run(n_segments, offset, FR_F32, reduction, x, width, out, reduction == FR_MAX ? argmax : NULL), FR_OK);
+        assert_int_equal(fr_segment_run(n_segments, offset, FR_F32, reduction, x, width, out,
+                                        reduction == FR_MAX ? argmax : NULL),
+                         FR_OK);
         test_close_f32(out, reference, n, 9, test_isa());
-        assert_int_equal(fr_segment_gradient_run(n_segments, offset, FR_F32, reduction, dy, width, argmax, n_rows, dx), FR_OK);
+        assert_int_equal(fr_segment_gradient_run(n_segments, offset, FR_F32, reduction, dy, width,
+                                                 argmax, n_rows, dx),
+                         FR_OK);
         test_close_f32(dx, gradient, n_rows * width, 9, test_isa());
     }
     free(offset);
@@ -536,8 +560,15 @@ static void blocks_that_point_outside_are_refused(void **state)
     int64_t begin[2] = {0, 1}, end[2] = {1, 4};
     int32_t source[3] = {0, 1, 2};
     float x[3] = {1, 2, 3}, out[3];
-    fr_spmm s = {.rows = {2, begin, end, source, 3}, .dtype = FR_F32, .x = x, .x_stride = 1,
-                 .heads = 1, .width = 1, .reduction = FR_SUM, .out = out, .out_stride = 1};
+    fr_spmm s = {.rows = {2, begin, end, source, 3},
+                 .dtype = FR_F32,
+                 .x = x,
+                 .x_stride = 1,
+                 .heads = 1,
+                 .width = 1,
+                 .reduction = FR_SUM,
+                 .out = out,
+                 .out_stride = 1};
     assert_int_equal(fr_spmm_run(&s), FR_ERANGE);
     assert_non_null(strstr(fr_error_message(), "row 1 has the edges [1, 4) of 3"));
     end[1] = 3;
@@ -557,21 +588,18 @@ static void blocks_that_point_outside_are_refused(void **state)
     assert_int_equal(fr_spmm_transposed_run(&s, 3), FR_EINVAL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_of_every_width_equal_the_loops),
-        cmocka_unit_test(products_with_several_heads_equal_the_loops),
-        cmocka_unit_test(products_of_degenerate_blocks_equal_the_loops),
-        cmocka_unit_test(products_over_many_tiles_equal_the_loops),
-        cmocka_unit_test(a_value_that_is_no_number_stays_visible_in_a_max),
-        cmocka_unit_test(ties_of_a_max_go_to_the_first_edge),
-        cmocka_unit_test(products_on_edges_equal_the_loops),
-        cmocka_unit_test(sums_on_edges_and_their_gradients_equal_the_loops),
-        cmocka_unit_test(softmax_over_edges_equals_the_loops),
-        cmocka_unit_test(edges_outside_every_row_are_zero),
-        cmocka_unit_test(reductions_of_segments_equal_the_loops),
-        cmocka_unit_test(blocks_that_point_outside_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(products_of_every_width_equal_the_loops),
+    cmocka_unit_test(products_with_several_heads_equal_the_loops),
+    cmocka_unit_test(products_of_degenerate_blocks_equal_the_loops),
+    cmocka_unit_test(products_over_many_tiles_equal_the_loops),
+    cmocka_unit_test(a_value_that_is_no_number_stays_visible_in_a_max),
+    cmocka_unit_test(ties_of_a_max_go_to_the_first_edge),
+    cmocka_unit_test(products_on_edges_equal_the_loops),
+    cmocka_unit_test(sums_on_edges_and_their_gradients_equal_the_loops),
+    cmocka_unit_test(softmax_over_edges_equals_the_loops),
+    cmocka_unit_test(edges_outside_every_row_are_zero),
+    cmocka_unit_test(reductions_of_segments_equal_the_loops),
+    cmocka_unit_test(blocks_that_point_outside_are_refused),
+};
+FR_TEST_MAIN(tests)

@@ -2,9 +2,9 @@
  * edge_vector.h: products and softmax on edges in vectors, for one instruction set.
  *
  * Included after spmm_vector.h. Scores of a row's edges with h heads are one contiguous run of
- * edges * h floats. Where h divides the vector's lanes, lane l of every vector in the run belongs to
- * head l mod h: the run is then handled as if it had one head, and only the end of each reduction
- * folds lanes of a head together. Other numbers of heads take the portable loop.
+ * edges * h floats. Where h divides the vector's lanes, lane l of every vector in the run belongs
+ * to head l mod h: the run is then handled as if it had one head, and only the end of each
+ * reduction folds lanes of a head together. Other numbers of heads take the portable loop.
  */
 
 /* score[e, h] = scale * < a[i, h], b[source[e], h] >, in four sums side by side */

@@ -3,7 +3,8 @@
  *
  * Each loop runs on one thread over a range of rows that the caller has cut by shape and checked.
  * There is one portable table per dtype (sparse_template.h, included twice) and, for f32, one per
- * instruction set that replaces the loops worth replacing. A NULL entry means: use the portable one.
+ * instruction set that replaces the loops worth replacing. A NULL entry means: use the portable
+ * one.
  *
  * Inside, a segment reduction is a product whose `source` is NULL: edge e reads row e.
  */
@@ -22,7 +23,8 @@ typedef struct fr_edge_job {
 } fr_edge_job;
 
 typedef void (*fr_spmm_loop)(const fr_spmm *spmm, int64_t begin, int64_t end);
-/* Adds only to out rows [first, last) and, within them, columns [column, column_end) of all heads. */
+/* Adds only to out rows [first, last) and, within them, columns [column, column_end) of all heads.
+ */
 typedef void (*fr_spmm_scatter_loop)(const fr_spmm *spmm, int64_t first, int64_t last,
                                      int64_t column, int64_t column_end);
 typedef void (*fr_edge_loop)(const fr_edge_job *job, int64_t begin, int64_t end);
@@ -41,7 +43,7 @@ typedef struct fr_sparse_kernels {
 } fr_sparse_kernels;
 
 extern const fr_sparse_kernels fr_sparse_f32_portable, fr_sparse_f64_portable;
-#if defined(FR_X86)
+#if FR_X86
 extern const fr_sparse_kernels fr_sparse_f32_avx2, fr_sparse_f32_avx512;
 #endif
 

@@ -136,8 +136,7 @@ static void dot_rows(const fr_edge_job *job, int64_t begin, int64_t end)
         for (int64_t e = first; e < last; e++)
             for (int64_t h = 0; h < heads; h++) {
                 const real *a = (const real *)job->a + (row * heads + h) * width;
-                const real *b =
-                    (const real *)job->b + (job->rows.source[e] * heads + h) * width;
+                const real *b = (const real *)job->b + (job->rows.source[e] * heads + h) * width;
                 real total = 0;
                 for (int64_t j = 0; j < width; j++)
                     total += a[j] * b[j];

@@ -1,8 +1,8 @@
 /*
  * spmm_vector.h: sparse products in vectors, for one instruction set.
  *
- * Included after vector_avx512.h or vector_avx2.h. A row of the output is summed in registers, up to
- * BLOCK vectors at once, over all its edges, and written once. How many vectors a block has is a
+ * Included after vector_avx512.h or vector_avx2.h. A row of the output is summed in registers, up
+ * to BLOCK vectors at once, over all its edges, and written once. How many vectors a block has is a
  * compile-time constant: the switch in `for_blocks` picks one of BLOCK copies of the loop. Wider
  * rows take several passes over a tile's edges, each over its own columns.
  *
@@ -202,8 +202,8 @@ static void max_rows(const fr_spmm *s, int64_t begin, int64_t end)
 
 /* ---- the transpose ---- */
 
-/* out[source[e]] += w[e] * scale * x[i], for sources in [lowest, highest): of a max only the columns
- * that edge e won. */
+/* out[source[e]] += w[e] * scale * x[i], for sources in [lowest, highest): of a max only the
+ * columns that edge e won. */
 INLINE void scatter_block(const fr_spmm *s, int64_t lowest, int64_t highest, column_block block,
                           const int vectors, const bool weighted)
 {
