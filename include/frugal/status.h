@@ -34,7 +34,7 @@ extern "C" {
  * The one table of statuses: name, number, words. docs/errors.md and other languages' exceptions
  * come from it. A number is never reused.
  */
-#define FR_STATUS_TABLE(X)                                                                        \
+#define FR_STATUS_TABLE(X)                                                                         \
     X(FR_OK, 0, "done")                                                                            \
     X(FR_EINVAL, 1, "an argument or option has a value that makes no sense")                       \
     X(FR_ENOMEM, 2, "memory ran out, or a stated budget would be exceeded")                        \

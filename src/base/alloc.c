@@ -47,7 +47,8 @@ static bool injected_failure(void)
 fr_status fr_checked_bytes(size_t count, size_t size, const char *what, size_t *out)
 {
     *out = 0;
-    if (__builtin_mul_overflow(count, size, out) || *out > (size_t)PTRDIFF_MAX - 2 * HUGE_BYTES)
+    if (__builtin_mul_overflow(count, size, out) ||
+        *out > (size_t)PTRDIFF_MAX - (size_t)2 * HUGE_BYTES)
         return fr_fail(FR_ENOMEM, "%s: %zu elements of %zu bytes overflow the address space", what,
                        count, size);
     return FR_OK;
@@ -123,7 +124,8 @@ fr_status fr_realloc(void *inout, size_t count, size_t size, const char *what)
     size_t bytes;
     FR_RETURN_IF_ERROR(fr_checked_bytes(count, size, what, &bytes));
     block_header *const old = header_of(block);
-    assert((char *)old == (char *)old->raw); /* an aligned block does not start where realloc needs it to */
+    assert((char *)old ==
+           (char *)old->raw); /* an aligned block does not start where realloc needs it to */
     const size_t old_bytes = old->bytes;
     void *raw = injected_failure() ? NULL : realloc(old->raw, bytes + HEADER_BYTES);
     if (raw == NULL)

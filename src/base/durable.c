@@ -22,7 +22,8 @@ fr_status fr_parent_open(const char *path, int *fd)
     char *slash = strrchr(folder, '/');
     if (slash != NULL)
         slash[slash == folder] = '\0'; /* "/a" lies in "/" */
-    *fd = fr_fault_due() ? -1 : open(slash != NULL ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    *fd = fr_fault_due() ? -1
+                         : open(slash != NULL ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const int error = errno;
     fr_free(folder);
     return *fd >= 0 ? FR_OK : fr_fail_errno(error, "%s: opening its folder", path);

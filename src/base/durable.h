@@ -1,8 +1,9 @@
 /*
  * durable.h: making a rename survive a power cut.
  *
- * A name is on the disk once the folder that holds it is. The folder is opened before the rename, so that whatever
- * can fail early fails while nothing has changed yet; after the rename only its fsync is left.
+ * A name is on the disk once the folder that holds it is. The folder is opened before the rename,
+ * so that whatever can fail early fails while nothing has changed yet; after the rename only its
+ * fsync is left.
  */
 #ifndef FR_BASE_DURABLE_H
 #define FR_BASE_DURABLE_H

@@ -32,16 +32,11 @@ static fr_status status_of_errno(int error_number)
 {
     switch (error_number) {
     case ENOSPC:
-    case EDQUOT:
-        return FR_ENOSPC;
-    case ENOMEM:
-        return FR_ENOMEM;
-    case ENOENT:
-        return FR_ENOENT;
-    case EEXIST:
-        return FR_EEXIST;
-    default:
-        return FR_EIO;
+    case EDQUOT: return FR_ENOSPC;
+    case ENOMEM: return FR_ENOMEM;
+    case ENOENT: return FR_ENOENT;
+    case EEXIST: return FR_EEXIST;
+    default: return FR_EIO;
     }
 }
 
@@ -73,9 +68,8 @@ fr_status fr_wrap(fr_status status, const char *format, ...)
 const char *fr_status_name(fr_status status)
 {
     switch (status) {
-#define NAME(name, number, words)                                                                 \
-    case name:                                                                                     \
-        return #name;
+#define NAME(name, number, words)                                                                  \
+    case name: return #name;
         FR_STATUS_TABLE(NAME)
 #undef NAME
     }
@@ -85,9 +79,8 @@ const char *fr_status_name(fr_status status)
 const char *fr_status_words(fr_status status)
 {
     switch (status) {
-#define WORDS(name, number, words)                                                                \
-    case name:                                                                                     \
-        return words;
+#define WORDS(name, number, words)                                                                 \
+    case name: return words;
         FR_STATUS_TABLE(WORDS)
 #undef WORDS
     }

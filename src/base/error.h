@@ -26,7 +26,7 @@ fr_status fr_wrap(fr_status status, const char *format, ...) FR_PRINTF(2, 3);
 void fr_error_set(const char *message);
 
 /** Jumps to the label `done` where `call` fails; needs a variable `fr_status status`. */
-#define FR_TRY(call)                                                                              \
+#define FR_TRY(call)                                                                               \
     do {                                                                                           \
         status = (call);                                                                           \
         if (status != FR_OK)                                                                       \
@@ -34,7 +34,7 @@ void fr_error_set(const char *message);
     } while (0)
 
 /** Returns at once where `call` fails. */
-#define FR_RETURN_IF_ERROR(call)                                                                  \
+#define FR_RETURN_IF_ERROR(call)                                                                   \
     do {                                                                                           \
         const fr_status fr_call_status = (call);                                                   \
         if (fr_call_status != FR_OK)                                                               \

@@ -6,7 +6,8 @@
 
 #include <stdbool.h>
 
-/** Counts one system call; true (and errno set) where it is the one to fail. See fr_file_fail_at. */
+/** Counts one system call; true (and errno set) where it is the one to fail. See fr_file_fail_at.
+ */
 bool fr_fault_due(void);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * file.c: reading and mapping single files, and paths. See file.h; file_writer.c writes, folder.c has the folders.
+ * file.c: reading and mapping single files, and paths. See file.h; file_writer.c writes, folder.c
+ * has the folders.
  *
  * Every system call that can fail asks fr_fault_due first, so that tests fail the n-th of them.
  */
@@ -28,7 +29,8 @@ void fr_file_fail_at(int64_t n, int error_number)
 
 bool fr_fault_due(void)
 {
-    if (atomic_load_explicit(&fail_at, memory_order_relaxed) < 0 || atomic_fetch_sub(&fail_at, 1) != 0)
+    if (atomic_load_explicit(&fail_at, memory_order_relaxed) < 0 ||
+        atomic_fetch_sub(&fail_at, 1) != 0)
         return false;
     errno = atomic_load(&fail_error);
     return true;
@@ -39,14 +41,16 @@ bool fr_fault_due(void)
 fr_status fr_read_at(int fd, const char *path, void *bytes, size_t length, int64_t offset)
 {
     for (size_t done = 0; done < length;) {
-        const ssize_t n = fr_fault_due() ? -1 : pread(fd, (char *)bytes + done, length - done, offset + (int64_t)done);
+        const ssize_t n =
+            fr_fault_due() ? -1
+                           : pread(fd, (char *)bytes + done, length - done, offset + (int64_t)done);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
             return fr_fail_errno(errno, "%s: reading", path);
         if (n == 0)
-            return fr_fail(FR_EFORMAT, "%s: ends at byte %" PRId64 ", %zu bytes more are expected", path,
-                           offset + (int64_t)done, length - done);
+            return fr_fail(FR_EFORMAT, "%s: ends at byte %" PRId64 ", %zu bytes more are expected",
+                           path, offset + (int64_t)done, length - done);
         done += (size_t)n;
     }
     return FR_OK;
@@ -55,14 +59,16 @@ fr_status fr_read_at(int fd, const char *path, void *bytes, size_t length, int64
 fr_status fr_write_at(int fd, const char *path, const void *bytes, size_t length, int64_t offset)
 {
     for (size_t done = 0; done < length;) {
-        const ssize_t n =
-            fr_fault_due() ? -1 : pwrite(fd, (const char *)bytes + done, length - done, offset + (int64_t)done);
+        const ssize_t n = fr_fault_due() ? -1
+                                         : pwrite(fd, (const char *)bytes + done, length - done,
+                                                  offset + (int64_t)done);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
             return fr_fail_errno(errno, "%s: writing", path);
         if (n == 0) /* no file system should; without this the loop would never end */
-            return fr_fail(FR_EIO, "%s: writing stops at byte %" PRId64, path, offset + (int64_t)done);
+            return fr_fail(FR_EIO, "%s: writing stops at byte %" PRId64, path,
+                           offset + (int64_t)done);
         done += (size_t)n;
     }
     return FR_OK;
@@ -106,12 +112,13 @@ fr_status fr_file_read(const char *path, size_t most_bytes, char **bytes, size_t
     *bytes = NULL;
     *length = 0;
     int fd;
-    int64_t n;
+    int64_t n = 0;
     FR_RETURN_IF_ERROR(open_for_reading(path, &fd, &n));
     fr_status status;
     char *block = NULL;
     if ((uint64_t)n > most_bytes)
-        FR_TRY(fr_fail(FR_EFORMAT, "%s: %" PRId64 " bytes, at most %zu are expected", path, n, most_bytes));
+        FR_TRY(fr_fail(FR_EFORMAT, "%s: %" PRId64 " bytes, at most %zu are expected", path, n,
+                       most_bytes));
     FR_TRY(fr_alloc((size_t)n + 1, 1, path, &block)); /* the byte after the end stays 0 */
     FR_TRY(fr_read_at(fd, path, block, (size_t)n, 0));
     *bytes = block;
@@ -127,13 +134,14 @@ fr_status fr_mapping_open(const char *path, fr_mapping *mapping)
 {
     *mapping = (fr_mapping){0};
     int fd;
-    int64_t n;
+    int64_t n = 0;
     FR_RETURN_IF_ERROR(open_for_reading(path, &fd, &n));
     fr_status status = FR_OK;
     if (n == 0) {
         mapping->bytes = ""; /* mmap refuses length 0 */
     } else {
-        void *bytes = fr_fault_due() ? MAP_FAILED : mmap(NULL, (size_t)n, PROT_READ, MAP_PRIVATE, fd, 0);
+        void *bytes =
+            fr_fault_due() ? MAP_FAILED : mmap(NULL, (size_t)n, PROT_READ, MAP_PRIVATE, fd, 0);
         if (bytes == MAP_FAILED)
             status = fr_fail_errno(errno, "%s: mapping", path);
         else

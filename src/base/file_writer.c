@@ -5,8 +5,8 @@
  *     write    buffer -> temporary
  *     commit   fsync, rename to PATH, fsync of the folder
  *
- * A process killed in between leaves only the temporary file. Its number is skipped by a later process that happens to
- * have the same PID, as it does in containers.
+ * A process killed in between leaves only the temporary file. Its number is skipped by a later
+ * process that happens to have the same PID, as it does in containers.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,8 +35,11 @@ static fr_status open_temporary(fr_file_writer *writer)
     static _Atomic unsigned n_opened;
     for (int attempt = 0;; attempt++) {
         const unsigned number = atomic_fetch_add(&n_opened, 1);
-        FR_RETURN_IF_ERROR(fr_format(&writer->temporary, "%s.tmp-%ld-%u", writer->path, (long)getpid(), number));
-        writer->fd = fr_fault_due() ? -1 : open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        FR_RETURN_IF_ERROR(
+            fr_format(&writer->temporary, "%s.tmp-%ld-%u", writer->path, (long)getpid(), number));
+        writer->fd = fr_fault_due()
+                         ? -1
+                         : open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (writer->fd >= 0)
             return FR_OK;
         const int error = errno;
@@ -67,7 +70,8 @@ done:
 static fr_status flush_writer(fr_file_writer *writer)
 {
     const int64_t at = writer->position - (int64_t)writer->n_buffered;
-    FR_RETURN_IF_ERROR(fr_write_at(writer->fd, writer->path, writer->buffer, writer->n_buffered, at));
+    FR_RETURN_IF_ERROR(
+        fr_write_at(writer->fd, writer->path, writer->buffer, writer->n_buffered, at));
     writer->n_buffered = 0;
     return FR_OK;
 }

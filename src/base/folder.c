@@ -1,7 +1,8 @@
 /*
  * folder.c: making, removing and moving folders. See file.h.
  *
- * Removal walks by descriptors and never follows a link, so a link planted in a work folder costs only itself.
+ * Removal walks by descriptors and never follows a link, so a link planted in a work folder costs
+ * only itself.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -70,7 +71,9 @@ static const struct dirent *next_entry(DIR *folder)
 {
     for (;;) {
         errno = 0;
-        const struct dirent *entry = fr_fault_due() ? NULL : readdir(folder);
+        const struct dirent *entry =
+            fr_fault_due() ? NULL
+                           : readdir(folder); // NOLINT(concurrency-mt-unsafe): nobody else has it
         if (entry == NULL || (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0))
             return entry;
     }
@@ -97,7 +100,8 @@ static fr_status empty_folder(int fd, const char *path)
 
 fr_status fr_folder_remove(const char *path)
 {
-    const int fd = fr_fault_due() ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const int fd =
+        fr_fault_due() ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT)
         return FR_OK;
     if (fd < 0)
@@ -118,7 +122,8 @@ static bool move(const char *from, const char *to, unsigned flags)
     return (flags == 0 ? rename(from, to) : renameat2(AT_FDCWD, from, AT_FDCWD, to, flags)) == 0;
 }
 
-/* Without RENAME_EXCHANGE: the old folder goes aside, and comes back where the new one cannot take its place. */
+/* Without RENAME_EXCHANGE: the old folder goes aside, and comes back where the new one cannot take
+ * its place. */
 static fr_status replace_in_two_steps(const char *from, const char *to)
 {
     char *aside;
@@ -141,7 +146,8 @@ done:
     return status;
 }
 
-/* Exchanged in one step, so that there is always one of both under `to`; then the old one is removed. */
+/* Exchanged in one step, so that there is always one of both under `to`; then the old one is
+ * removed. */
 static fr_status replace_folder(const char *from, const char *to)
 {
     struct stat about;

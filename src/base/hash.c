@@ -1,8 +1,8 @@
 /*
  * hash.c: XXH3 checksums through libxxhash's header.
  *
- * Compiled in (XXH_INLINE_ALL), because only then is the size of its state ours to know: the state then comes from
- * alloc.h, is counted and can be made to fail.
+ * Compiled in (XXH_INLINE_ALL), because only then is the size of its state ours to know: the state
+ * then comes from alloc.h, is counted and can be made to fail.
  */
 #include "base/hash.h"
 
@@ -31,7 +31,8 @@ static fr_status close_chunk(fr_chunk_sums *sums)
 {
     /* Capacity is the next power of two: grown whenever the count reaches one. */
     if ((sums->n_sums & (sums->n_sums - 1)) == 0)
-        FR_RETURN_IF_ERROR(fr_realloc(&sums->sums, (size_t)(sums->n_sums == 0 ? 1 : 2 * sums->n_sums),
+        FR_RETURN_IF_ERROR(fr_realloc(&sums->sums,
+                                      (size_t)(sums->n_sums == 0 ? 1 : 2 * sums->n_sums),
                                       sizeof *sums->sums, "checksums"));
     sums->sums[sums->n_sums++] = XXH3_64bits_digest(sums->state);
     (void)XXH3_64bits_reset_withSeed(sums->state, 0);

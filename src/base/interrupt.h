@@ -1,5 +1,6 @@
 /*
- * interrupt.h: a request to stop, raised by a signal handler or another thread, polled by long work.
+ * interrupt.h: a request to stop, raised by a signal handler or another thread, polled by long
+ * work.
  */
 #ifndef FR_BASE_INTERRUPT_H
 #define FR_BASE_INTERRUPT_H

@@ -1,10 +1,11 @@
 /*
  * json.c: JSON over cJSON. See json.h.
  *
- * The add functions return nothing, so what went wrong is marked in the tree itself (json_marks.h), and fr_json_text in
- * json_text.c finds the marks.
+ * The add functions return nothing, so what went wrong is marked in the tree itself (json_marks.h),
+ * and fr_json_text in json_text.c finds the marks.
  *
- * cJSON's hooks are set when the library is loaded: a node made before them would come from malloc and go to fr_free.
+ * cJSON's hooks are set when the library is loaded: a node made before them would come from malloc
+ * and go to fr_free.
  */
 #include "base/json.h"
 
@@ -45,7 +46,8 @@ void fr_json_free(fr_json *json) { cJSON_Delete(json); }
 
 /* ---- parsing ---- */
 
-/* cJSON also notes where parsing stopped in a variable of the process; the lock keeps threads apart there. */
+/* cJSON also notes where parsing stopped in a variable of the process; the lock keeps threads apart
+ * there. */
 static cJSON *parse(const char *text, const char **end)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -55,12 +57,13 @@ static cJSON *parse(const char *text, const char **end)
     return json;
 }
 
-/* What stands there, up to the line's end; letters beyond ASCII as '?', as one could be cut in two. */
+/* What stands there, up to the line's end; letters beyond ASCII as '?', as one could be cut in two.
+ */
 static const char *excerpt(const char *text, char *buffer, size_t bytes)
 {
     size_t n = 0;
     for (; n + 1 < bytes && (unsigned char)text[n] >= ' '; n++)
-        buffer[n] = (unsigned char)text[n] < 0x7F ? text[n] : '?';
+        buffer[n] = (char)((unsigned char)text[n] < 0x7F ? text[n] : '?');
     buffer[n] = '\0';
     return buffer;
 }
@@ -76,7 +79,7 @@ fr_status fr_json_parse(const char *text, const char *origin, fr_json **json)
         return fr_fail(FR_ENOMEM, "%s: out of memory for JSON", origin);
     int64_t line = 1;
     for (const char *c = text; c < end && *c != '\0'; c++)
-        line += *c == '\n';
+        line += *c == '\n' ? 1 : 0;
     char near[24];
     return fr_fail(FR_EFORMAT, "%s: line %" PRId64 " is not JSON near \"%s\"", origin, line,
                    excerpt(end, near, sizeof near));
@@ -88,8 +91,10 @@ fr_status fr_json_read(const char *path, fr_json **json)
     char *text;
     size_t length;
     FR_RETURN_IF_ERROR(fr_file_read(path, MOST_JSON_BYTES, &text, &length));
-    const fr_status status = strlen(text) != length ? fr_fail(FR_EFORMAT, "%s: holds a zero byte at %zu", path, strlen(text))
-                                                    : fr_json_parse(text, path, json);
+    const fr_status status =
+        strlen(text) != length
+            ? fr_fail(FR_EFORMAT, "%s: holds a zero byte at %zu", path, strlen(text))
+            : fr_json_parse(text, path, json);
     fr_free(text);
     return status;
 }
@@ -148,10 +153,16 @@ fr_json *fr_json_int(int64_t value)
     return number;
 }
 
-fr_json *fr_json_double(double value) { return isfinite(value) ? cJSON_CreateNumber(value) : cJSON_CreateNull(); }
+fr_json *fr_json_double(double value)
+{
+    return isfinite(value) ? cJSON_CreateNumber(value) : cJSON_CreateNull();
+}
 fr_json *fr_json_string(const char *value) { return cJSON_CreateString(value); }
 
-void fr_json_add_int(fr_json *json, const char *field, int64_t value) { fr_json_add(json, field, fr_json_int(value)); }
+void fr_json_add_int(fr_json *json, const char *field, int64_t value)
+{
+    fr_json_add(json, field, fr_json_int(value));
+}
 
 void fr_json_add_double(fr_json *json, const char *field, double value)
 {
@@ -183,21 +194,28 @@ static const char *kind_of(const cJSON *item)
     return cJSON_IsObject(item) ? "an object" : "null";
 }
 
-static fr_status get(const fr_json *json, const char *origin, const char *field,
-                     cJSON_bool (*is_right)(const cJSON *), const char *wanted, const cJSON **item)
+/* The field, or NULL with the sentence left: FR_EFORMAT. */
+static const cJSON *get(const fr_json *json, const char *origin, const char *field,
+                        cJSON_bool (*is_right)(const cJSON *), const char *wanted)
 {
-    *item = cJSON_GetObjectItemCaseSensitive(json, field);
-    if (*item == NULL)
-        return fr_fail(FR_EFORMAT, "%s: field \"%s\" is missing", origin, field);
-    if (!is_right(*item))
-        return fr_fail(FR_EFORMAT, "%s: field \"%s\" is %s, not %s", origin, field, kind_of(*item), wanted);
-    return FR_OK;
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(json, field);
+    if (item == NULL) {
+        (void)fr_fail(FR_EFORMAT, "%s: field \"%s\" is missing", origin, field);
+        return NULL;
+    }
+    if (is_right(item))
+        return item;
+    (void)fr_fail(FR_EFORMAT, "%s: field \"%s\" is %s, not %s", origin, field, kind_of(item),
+                  wanted);
+    return NULL;
 }
 
-fr_status fr_json_get_double(const fr_json *json, const char *origin, const char *field, double *out)
+fr_status fr_json_get_double(const fr_json *json, const char *origin, const char *field,
+                             double *out)
 {
-    const cJSON *item;
-    FR_RETURN_IF_ERROR(get(json, origin, field, cJSON_IsNumber, "a number", &item));
+    const cJSON *item = get(json, origin, field, cJSON_IsNumber, "a number");
+    if (item == NULL)
+        return FR_EFORMAT;
     if (!isfinite(item->valuedouble))
         return fr_fail(FR_EFORMAT, "%s: field \"%s\" is a number too large", origin, field);
     *out = item->valuedouble;
@@ -206,38 +224,52 @@ fr_status fr_json_get_double(const fr_json *json, const char *origin, const char
 
 fr_status fr_json_get_int(const fr_json *json, const char *origin, const char *field, int64_t *out)
 {
-    double value;
-    const cJSON *item;
-    FR_RETURN_IF_ERROR(get(json, origin, field, cJSON_IsNumber, "an integer", &item));
-    FR_RETURN_IF_ERROR(fr_json_get_double(json, origin, field, &value));
-    if (fabs(value) > (double)MOST_INTEGER || value != floor(value))
-        return fr_fail(FR_EFORMAT, "%s: field \"%s\" is %g, not an integer below 2^53", origin, field, value);
+    const cJSON *item = get(json, origin, field, cJSON_IsNumber, "an integer");
+    if (item == NULL)
+        return FR_EFORMAT;
+    const double value = item->valuedouble;
+    if (!(fabs(value) <= (double)MOST_INTEGER) || value != floor(value))
+        return fr_fail(FR_EFORMAT, "%s: field \"%s\" is %g, not an integer below 2^53", origin,
+                       field, value);
     *out = (int64_t)value;
     return FR_OK;
 }
 
 fr_status fr_json_get_bool(const fr_json *json, const char *origin, const char *field, bool *out)
 {
-    const cJSON *item;
-    FR_RETURN_IF_ERROR(get(json, origin, field, cJSON_IsBool, "true or false", &item));
+    const cJSON *item = get(json, origin, field, cJSON_IsBool, "true or false");
+    if (item == NULL)
+        return FR_EFORMAT;
     *out = cJSON_IsTrue(item);
     return FR_OK;
 }
 
-fr_status fr_json_get_string(const fr_json *json, const char *origin, const char *field, const char **out)
+fr_status fr_json_get_string(const fr_json *json, const char *origin, const char *field,
+                             const char **out)
 {
-    const cJSON *item;
-    FR_RETURN_IF_ERROR(get(json, origin, field, cJSON_IsString, "a string", &item));
+    const cJSON *item = get(json, origin, field, cJSON_IsString, "a string");
+    if (item == NULL)
+        return FR_EFORMAT;
     *out = item->valuestring;
     return FR_OK;
 }
 
-fr_status fr_json_get_object(const fr_json *json, const char *origin, const char *field, const fr_json **out)
+static fr_status get_branch(const fr_json *item, const fr_json **out)
 {
-    return get(json, origin, field, cJSON_IsObject, "an object", out);
+    if (item == NULL)
+        return FR_EFORMAT;
+    *out = item;
+    return FR_OK;
 }
 
-fr_status fr_json_get_array(const fr_json *json, const char *origin, const char *field, const fr_json **out)
+fr_status fr_json_get_object(const fr_json *json, const char *origin, const char *field,
+                             const fr_json **out)
 {
-    return get(json, origin, field, cJSON_IsArray, "an array", out);
+    return get_branch(get(json, origin, field, cJSON_IsObject, "an object"), out);
+}
+
+fr_status fr_json_get_array(const fr_json *json, const char *origin, const char *field,
+                            const fr_json **out)
+{
+    return get_branch(get(json, origin, field, cJSON_IsArray, "an array"), out);
 }

@@ -1,5 +1,6 @@
 /*
- * json_marks.h: what went wrong while a tree was built, marked in bits of a node's `type` that cJSON leaves alone.
+ * json_marks.h: what went wrong while a tree was built, marked in bits of a node's `type` that
+ * cJSON leaves alone.
  */
 #ifndef FR_BASE_JSON_MARKS_H
 #define FR_BASE_JSON_MARKS_H

@@ -1,8 +1,9 @@
 /*
  * json_text.c: trees of cJSON as text. See json.h.
  *
- * Not cJSON's own printer, which takes two numbers for equal within an epsilon and so drops the last digits of a double
- * and of integers beyond 10^15. Here every double reads back as itself: the shortest of 15, 16 and 17 digits that does.
+ * Not cJSON's own printer, which takes two numbers for equal within an epsilon and so drops the
+ * last digits of a double and of integers beyond 10^15. Here every double reads back as itself: the
+ * shortest of 15, 16 and 17 digits that does.
  */
 #include "base/json.h"
 
@@ -28,7 +29,7 @@ static void put(text_writer *w, const char *bytes, size_t n)
         w->status = fr_realloc(&w->bytes, wanted, 1, "JSON");
         w->capacity = w->status == FR_OK ? wanted : w->capacity;
     }
-    if (w->status != FR_OK)
+    if (w->status != FR_OK || n == 0)
         return;
     memcpy(w->bytes + w->length, bytes, n);
     w->length += n;
@@ -57,7 +58,8 @@ static void put_string(text_writer *w, const char *text)
         if (*rest == '\0')
             break;
         char escape[8];
-        static const char letters[] = "\"\"\\\\\bb\ff\nn\rr\tt"; /* a byte and its letter, in pairs */
+        static const char letters[] =
+            "\"\"\\\\\bb\ff\nn\rr\tt"; /* a byte and its letter, in pairs */
         const char *pair = strchr(letters, *rest);
         if (pair != NULL)
             (void)snprintf(escape, sizeof escape, "\\%c", pair[1]);
@@ -110,7 +112,8 @@ static void put_children(text_writer *w, const cJSON *json, int depth)
 {
     const bool object = cJSON_IsObject(json);
     put_text(w, object ? "{" : "[");
-    for (const cJSON *child = json->child; child != NULL && w->status == FR_OK; child = child->next) {
+    for (const cJSON *child = json->child; child != NULL && w->status == FR_OK;
+         child = child->next) {
         put_line(w, depth + 1);
         if (object) {
             put_string(w, child->string != NULL ? child->string : "");
@@ -124,7 +127,8 @@ static void put_children(text_writer *w, const cJSON *json, int depth)
     put_text(w, object ? "}" : "]");
 }
 
-/* Trees are at most 1,000 levels deep: cJSON reads no deeper ones, and programs build shallow ones. */
+/* Trees are at most 1,000 levels deep: cJSON reads no deeper ones, and programs build shallow ones.
+ */
 static void put_value(text_writer *w, const cJSON *json, int depth)
 {
     if (w->status != FR_OK)
@@ -132,8 +136,9 @@ static void put_value(text_writer *w, const cJSON *json, int depth)
     if ((json->type & FR_JSON_LOST) != 0)
         w->status = fr_fail(FR_ENOMEM, "out of memory for JSON");
     else if ((json->type & FR_JSON_ROUNDED) != 0)
-        w->status = fr_fail(FR_ERANGE, "field \"%s\" is an integer of 2^53 or more: a string would keep its digits",
-                            json->string != NULL ? json->string : "");
+        w->status = fr_fail(
+            FR_ERANGE, "field \"%s\" is an integer of 2^53 or more: a string would keep its digits",
+            json->string != NULL ? json->string : "");
     else if (cJSON_IsObject(json) || cJSON_IsArray(json))
         put_children(w, json, depth);
     else if (cJSON_IsNumber(json))

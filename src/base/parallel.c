@@ -1,5 +1,6 @@
 /*
- * parallel.c: tiles of a range over OpenMP's threads, or one after the other without it. See parallel.h.
+ * parallel.c: tiles of a range over OpenMP's threads, or one after the other without it. See
+ * parallel.h.
  *
  * Tiles are counted rather than added up, so that no end overflows near INT64_MAX.
  */
@@ -17,10 +18,12 @@ static _Atomic int wanted_threads; /* 0: all cores */
 static int all_cores(void)
 {
 #ifdef _OPENMP
-    static _Atomic int cores; /* as the environment had it: fr_set_threads changes what OpenMP answers */
+    static _Atomic int
+        cores; /* as the environment had it: fr_set_threads changes what OpenMP answers */
     int known = atomic_load(&cores);
     if (known == 0) {
-        known = omp_get_max_threads() < omp_get_thread_limit() ? omp_get_max_threads() : omp_get_thread_limit();
+        known = omp_get_max_threads() < omp_get_thread_limit() ? omp_get_max_threads()
+                                                               : omp_get_thread_limit();
         atomic_store(&cores, known);
     }
     return known;

@@ -21,8 +21,9 @@ double fr_seconds(void)
 
 const char *fr_duration_text(double seconds, char *buffer, size_t bytes)
 {
-    static const double MOST_SECONDS = 3600.0 * 1000000; /* a century; also what an integer surely holds */
-    const int64_t whole = seconds < MOST_SECONDS ? (int64_t)fmax(seconds + 0.5, 0) : (int64_t)MOST_SECONDS;
+    static const double MOST_SECONDS = 3600.0 * 1000000; /* a century */
+    const int64_t whole =
+        seconds < MOST_SECONDS ? (int64_t)fmax(seconds + 0.5, 0) : (int64_t)MOST_SECONDS;
     const int minutes = (int)(whole / 60 % 60), rest = (int)(whole % 60);
     if (isnan(seconds))
         (void)snprintf(buffer, bytes, "?");
@@ -33,8 +34,8 @@ const char *fr_duration_text(double seconds, char *buffer, size_t bytes)
     else if (whole < 3600)
         (void)snprintf(buffer, bytes, "%d min %02d s", minutes, rest);
     else
-        (void)snprintf(buffer, bytes, "%s%" PRId64 " h %02d min", seconds < MOST_SECONDS ? "" : "> ", whole / 3600,
-                       minutes);
+        (void)snprintf(buffer, bytes, "%s%" PRId64 " h %02d min",
+                       seconds < MOST_SECONDS ? "" : "> ", whole / 3600, minutes);
     return buffer;
 }
 
@@ -48,7 +49,8 @@ const char *fr_bytes_text(int64_t n_bytes, char *buffer, size_t bytes)
     if (unit == 0)
         (void)snprintf(buffer, bytes, "%" PRId64 " B", n_bytes);
     else
-        (void)snprintf(buffer, bytes, "%.*f %s", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, units[unit]);
+        (void)snprintf(buffer, bytes, "%.*f %s", (value < 9.995) + (value < 99.95), value,
+                       units[unit]);
     return buffer;
 }
 
@@ -104,15 +106,17 @@ static const char *bar_text(int64_t done, int64_t total, char bar[BAR_WIDTH + 3]
     return bar;
 }
 
-/* "label  [####....] 120/400 batches  31.2/s  9.0 s left"; without bar and time where the total is not known. */
-static void write_line(const fr_progress *progress, const char *label, int64_t done, int64_t total, double elapsed,
-                       char line[LINE_BYTES])
+/* "label  [####....] 120/400 batches  31.2/s  9.0 s left"; without bar and time where the total is
+ * not known. */
+static void write_line(const fr_progress *progress, const char *label, int64_t done, int64_t total,
+                       double elapsed, char line[LINE_BYTES])
 {
     const double rate = elapsed > 0 ? (double)(done - progress->started_at) / elapsed : 0;
     char bar[BAR_WIDTH + 3], duration[40];
     int n = snprintf(line, LINE_BYTES, "%.100s  ", label);
     if (total > 0)
-        n += snprintf(line + n, (size_t)(LINE_BYTES - n), "%s %" PRId64 "/%" PRId64, bar_text(done, total, bar), done, total);
+        n += snprintf(line + n, (size_t)(LINE_BYTES - n), "%s %" PRId64 "/%" PRId64,
+                      bar_text(done, total, bar), done, total);
     else
         n += snprintf(line + n, (size_t)(LINE_BYTES - n), "%" PRId64, done);
     n += snprintf(line + n, (size_t)(LINE_BYTES - n), " %.20s  %.3g/s", progress->unit, rate);
@@ -125,7 +129,8 @@ static void write_line(const fr_progress *progress, const char *label, int64_t d
 static void cut_to_terminal(FILE *stream, char *line)
 {
     struct winsize size;
-    if (ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 1 && strlen(line) >= size.ws_col)
+    if (ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 1 &&
+        strlen(line) >= size.ws_col)
         line[size.ws_col - 1] = '\0';
 }
 
@@ -134,7 +139,8 @@ void fr_progress_update(fr_progress *progress, const char *label, int64_t done, 
     if (progress->stream == NULL)
         return;
     const double now = fr_seconds();
-    const bool due = now - progress->last_shown >= (progress->terminal ? TERMINAL_SECONDS : LINE_SECONDS);
+    const bool due =
+        now - progress->last_shown >= (progress->terminal ? TERMINAL_SECONDS : LINE_SECONDS);
     if (!due && !(progress->terminal && done == total))
         return;
     progress->last_shown = now;

@@ -34,7 +34,8 @@ static inline void fr_philox(uint64_t seed, uint64_t stream, uint64_t counter, u
     out[3] = c3;
 }
 
-/** Mixes up to four parts (use 0 for those not needed) into a stream number (SplitMix64 finaliser). */
+/** Mixes up to four parts (use 0 for those not needed) into a stream number (SplitMix64 finaliser).
+ */
 uint64_t fr_random_stream(uint64_t a, uint64_t b, uint64_t c, uint64_t d);
 
 /** Uniform in [0, 1) from 24 bits of a 32-bit draw. */

@@ -1,7 +1,8 @@
 /*
  * table.c: tables of text for people. See table.h.
  *
- * Cells are kept as strings, row by row, the titles first; columns are measured when the table is printed.
+ * Cells are kept as strings, row by row, the titles first; columns are measured when the table is
+ * printed.
  */
 #include "base/table.h"
 
@@ -85,7 +86,10 @@ void fr_table_free(fr_table *table)
     fr_free(table);
 }
 
-static bool is_right(const fr_table *table, int64_t column) { return table->cells[column][0] == '>'; }
+static bool is_right(const fr_table *table, int64_t column)
+{
+    return table->cells[column][0] == '>';
+}
 
 /* "" beyond the last cell, so that an unfinished row prints as a row. */
 static const char *cell_text(const fr_table *table, int64_t i)
@@ -131,7 +135,8 @@ static void print_row(const fr_table *table, int64_t first, bool markdown, FILE 
         const char *text = cell_text(table, first + c);
         const int padding = table->widths[c] - display_width(text, markdown);
         const bool right = is_right(table, c);
-        const bool last = c + 1 == table->n_columns && !markdown; /* no blanks at the end of a line */
+        const bool last =
+            c + 1 == table->n_columns && !markdown; /* no blanks at the end of a line */
         (void)fputs(markdown ? "| " : c > 0 ? "  " : "", stream);
         (void)fprintf(stream, "%*s", right ? padding : 0, "");
         print_text(text, markdown, stream);
@@ -169,4 +174,7 @@ static fr_status print(fr_table *table, bool markdown, FILE *stream)
 }
 
 fr_status fr_table_print(fr_table *table, FILE *stream) { return print(table, false, stream); }
-fr_status fr_table_print_markdown(fr_table *table, FILE *stream) { return print(table, true, stream); }
+fr_status fr_table_print_markdown(fr_table *table, FILE *stream)
+{
+    return print(table, true, stream);
+}

@@ -1,7 +1,8 @@
 /*
  * text.c: numbers and sizes out of strings; the nearest word. See text.h.
  *
- * Numbers are read in the "C" locale whatever the program has set: "1.5" is one and a half for a German one too.
+ * Numbers are read in the "C" locale whatever the program has set: "1.5" is one and a half for a
+ * German one too.
  */
 #include "base/text.h"
 
@@ -103,7 +104,8 @@ bool fr_parse_int_list(const char *text, int64_t *values, int most, int *n)
 {
     int count = 0;
     int64_t value;
-    for (const char *next = text; next != NULL; count++) /* first without writing: junk changes nothing */
+    for (const char *next = text; next != NULL;
+         count++) /* first without writing: junk changes nothing */
         if (count == most || !parse_item(&next, &value))
             return false;
     *n = count;
@@ -128,7 +130,8 @@ int fr_edit_distance(const char *a, const char *b)
         d[0][j] = j;
     for (int i = 1; i <= n; i++)
         for (int j = 1; j <= m; j++) {
-            d[i][j] = least(least(d[i - 1][j] + 1, d[i][j - 1] + 1), d[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
+            d[i][j] = least(least(d[i - 1][j] + 1, d[i][j - 1] + 1),
+                            d[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
                 d[i][j] = least(d[i][j], d[i - 2][j - 2] + 1);
         }
@@ -139,7 +142,8 @@ const char *fr_nearest_word(const char *word, const char *const *candidates, int
 {
     const int length = (int)strnlen(word, MOST_LETTERS);
     const char *nearest = NULL;
-    int least_distance = least(length - 1, 1 + length / 3) + 1; /* a third may be wrong, one more, but never all */
+    int least_distance =
+        least(length - 1, 1 + length / 3) + 1; /* a third may be wrong, one more, but never all */
     for (int i = 0; i < n; i++) {
         const int distance = fr_edit_distance(word, candidates[i]);
         if (distance < least_distance) {

@@ -1,13 +1,15 @@
 /*
  * workers.c: long-lived threads over one bounded queue of jobs. See workers.h.
  *
- * One mutex guards everything but a job's run. A job moves through lists, and its ticket alone tells where it can be:
+ * One mutex guards everything but a job's run. A job moves through lists, and its ticket alone
+ * tells where it can be:
  *
- *     free -> queue (at most `capacity`, oldest first) -> running[worker] -> free      it went well: nothing to remember
- *                                                                         -> failed    kept until the end
+ *     unused -> queue -> running[worker] -> unused   it went well: nothing to remember
+ *                                        -> failed   kept until the end
  *
- * so a ticket below `submitted` that is in none of queue, running and failed has succeeded. Jobs are taken from the free
- * list: once the lists have grown, submitting allocates nothing.
+ * The queue holds at most `capacity`, the oldest first. A ticket below `submitted` that is in none
+ * of queue, running and failed has succeeded. Jobs
+ * are taken from the unused ones: once there are enough, submitting allocates nothing.
  */
 #include "base/workers.h"
 
@@ -30,8 +32,8 @@ typedef struct job {
 
 struct fr_workers {
     pthread_mutex_t lock;
-    /* job_queued: one job came, or closing. job_taken: the queue has room. job_done: broadcast, as several may wait for
-     * different tickets. */
+    /* job_queued: one job came, or closing. job_taken: the queue has room. job_done: broadcast, as
+     * several may wait for different tickets. */
     pthread_cond_t job_queued, job_taken, job_done;
     job *queue_first, *queue_last, *failed, *unused;
     int64_t submitted; /* the next ticket */
@@ -106,7 +108,8 @@ fr_status fr_workers_create(int n, int capacity, fr_workers **out)
     FR_TRY(fr_alloc((size_t)n, sizeof(pthread_t), "workers", &workers->threads));
     FR_TRY(fr_alloc((size_t)n, sizeof(job *), "workers", &workers->running));
     for (; workers->n_threads < n; workers->n_threads++) {
-        const int error = pthread_create(&workers->threads[workers->n_threads], NULL, work, workers);
+        const int error =
+            pthread_create(&workers->threads[workers->n_threads], NULL, work, workers);
         if (error != 0)
             FR_TRY(fr_fail_errno(error, "starting worker %d of %d", workers->n_threads + 1, n));
     }
@@ -127,7 +130,8 @@ static fr_status take_unused(fr_workers *workers, job **j)
     return FR_OK;
 }
 
-fr_status fr_workers_submit(fr_workers *workers, fr_job_function function, void *context, int64_t *ticket)
+fr_status fr_workers_submit(fr_workers *workers, fr_job_function function, void *context,
+                            int64_t *ticket)
 {
     job *j;
     (void)pthread_mutex_lock(&workers->lock);
@@ -174,7 +178,8 @@ fr_status fr_workers_wait(fr_workers *workers, int64_t ticket)
     fr_status status = FR_OK;
     (void)pthread_mutex_lock(&workers->lock);
     if (ticket < 0 || ticket >= workers->submitted) {
-        status = fr_fail(FR_EINVAL, "workers: waiting for job %" PRId64 " of %" PRId64, ticket, workers->submitted);
+        status = fr_fail(FR_EINVAL, "workers: waiting for job %" PRId64 " of %" PRId64, ticket,
+                         workers->submitted);
     } else {
         while (is_pending(workers, ticket))
             (void)pthread_cond_wait(&workers->job_done, &workers->lock);

@@ -1,6 +1,6 @@
 /*
- * base_test.h: the two loops of every test of failure: the n-th allocation, or the n-th system call, fails for
- * n = 0, 1, 2, ... until the attempt succeeds.
+ * base_test.h: the two loops of every test of failure: the n-th allocation, or the n-th system
+ * call, fails for n = 0, 1, 2, ... until the attempt succeeds.
  */
 #ifndef FR_TESTS_BASE_TEST_H
 #define FR_TESTS_BASE_TEST_H
@@ -13,7 +13,8 @@
 #include "base/error.h"
 #include "base/file.h"
 
-/** What is tried: on success it may keep blocks in its context; on failure it checks that its outputs are NULL. */
+/** What is tried: on success it may keep blocks in its context; on failure it checks that its
+ * outputs are NULL. */
 typedef fr_status (*fr_attempt)(void *context);
 
 enum { FR_MOST_FAILURES = 10000 };
@@ -39,7 +40,8 @@ static inline int fr_fail_each_allocation(fr_attempt attempt, void *context)
 }
 
 /** As above for system calls that fail with `error_number`, which has to become `expected`. */
-static inline int fr_fail_each_system_call(fr_attempt attempt, void *context, int error_number, fr_status expected)
+static inline int fr_fail_each_system_call(fr_attempt attempt, void *context, int error_number,
+                                           fr_status expected)
 {
     for (int n = 0; n < FR_MOST_FAILURES; n++) {
         const int64_t live = fr_live_blocks();

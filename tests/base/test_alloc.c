@@ -1,5 +1,6 @@
 /*
- * test_alloc.c: checked, counted, injectable memory. Oracle: the counts, and the sanitizers that run the same tests.
+ * test_alloc.c: checked, counted, injectable memory. Oracle: the counts, and the sanitizers that
+ * run the same tests.
  */
 #include "base_test.h"
 
@@ -38,7 +39,8 @@ static void nothing_is_a_valid_block(void **state)
 static void aligned_blocks_are_aligned_at_every_size(void **state)
 {
     (void)state;
-    static const size_t sizes[] = {1, 63, 64, 65, 4096, (2 << 20) - 1, 2 << 20, (2 << 20) + 1, 5 << 20};
+    static const size_t sizes[] = {1,      63, 64, 65, 4096, (2 << 20) - 1, 2 << 20, (2 << 20) + 1,
+                                   5 << 20};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         char *block;
         assert_int_equal(fr_alloc_aligned(sizes[i], 1, "tensor", &block), FR_OK);
@@ -54,7 +56,8 @@ static void a_product_that_overflows_is_out_of_memory(void **state)
     (void)state;
     static const struct {
         size_t count, size;
-    } cases[] = {{SIZE_MAX, 2}, {2, SIZE_MAX}, {SIZE_MAX / 8 + 1, 8}, {SIZE_MAX, 1}, {PTRDIFF_MAX, 1}};
+    } cases[] = {
+        {SIZE_MAX, 2}, {2, SIZE_MAX}, {SIZE_MAX / 8 + 1, 8}, {SIZE_MAX, 1}, {PTRDIFF_MAX, 1}};
     const int64_t live = fr_live_blocks();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char dummy = 0, *block = &dummy;
@@ -157,7 +160,8 @@ static void products_of_sizes_are_checked(void **state)
     assert_true(fr_multiply(0, INT64_MAX, &product));
     assert_int_equal(product, 0);
     assert_true(fr_multiply(1, INT64_MAX, &product));
-    static const int64_t bad[][2] = {{2, INT64_MAX}, {INT64_MAX, INT64_MAX}, {-1, 1}, {1, -1}, {-2, -2}, {INT64_MIN, 1}};
+    static const int64_t bad[][2] = {{2, INT64_MAX}, {INT64_MAX, INT64_MAX}, {-1, 1}, {1, -1},
+                                     {-2, -2},       {INT64_MIN, 1}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         product = 1;
         assert_false(fr_multiply(bad[i][0], bad[i][1], &product));

@@ -36,7 +36,8 @@ static char *read_documentation(void)
 {
     const char *source = getenv("FR_SOURCE_DIR");
     char path[4096];
-    if (source == NULL || snprintf(path, sizeof path, "%s/docs/errors.md", source) >= (int)sizeof path)
+    if (source == NULL ||
+        snprintf(path, sizeof path, "%s/docs/errors.md", source) >= (int)sizeof path)
         return NULL;
     FILE *file = fopen(path, "r");
     if (file == NULL)
@@ -55,8 +56,8 @@ static void every_status_is_documented(void **state)
         skip();
     for (int i = 0; i < N_STATUSES; i++) {
         char row[256];
-        (void)snprintf(row, sizeof row, "\n| %d | `%s` | %s |", statuses[i].number, statuses[i].name,
-                       statuses[i].words);
+        (void)snprintf(row, sizeof row, "\n| %d | `%s` | %s |", statuses[i].number,
+                       statuses[i].name, statuses[i].words);
         if (strstr(text, row) == NULL)
             fail_msg("docs/errors.md lacks the row:%s", row);
     }

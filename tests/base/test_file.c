@@ -58,7 +58,8 @@ static void a_file_larger_than_expected_is_not_read(void **state)
 static void what_is_no_file_says_so(void **state)
 {
     (void)state;
-    const char *folder = fr_test_folder(), *missing = fr_test_path(folder, "missing"), *pipe = fr_test_path(folder, "p");
+    const char *folder = fr_test_folder(), *missing = fr_test_path(folder, "missing"),
+               *pipe = fr_test_path(folder, "p");
     char *read;
     size_t length;
     int64_t known;
@@ -79,7 +80,8 @@ static void what_is_no_file_says_so(void **state)
 static void files_and_folders_are_told_apart(void **state)
 {
     (void)state;
-    const char *folder = fr_test_folder(), *path = fr_test_path(folder, "x"), *link = fr_test_path(folder, "l");
+    const char *folder = fr_test_folder(), *path = fr_test_path(folder, "x"),
+               *link = fr_test_path(folder, "l");
     assert_false(fr_file_exists(path));
     write_plain(path, "", 0);
     assert_int_equal(symlink("nowhere", link), 0);
@@ -191,8 +193,11 @@ static void reading_survives_every_failure(void **state)
 static void paths_are_joined_with_one_slash(void **state)
 {
     (void)state;
-    static const char *const cases[][3] = {
-        {"a", "b", "a/b"}, {"a/", "b", "a/b"}, {"/", "b", "/b"}, {"", "b", "/b"}, {"a/b", "c/d", "a/b/c/d"}};
+    static const char *const cases[][3] = {{"a", "b", "a/b"},
+                                           {"a/", "b", "a/b"},
+                                           {"/", "b", "/b"},
+                                           {"", "b", "/b"},
+                                           {"a/b", "c/d", "a/b/c/d"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *path;
         assert_int_equal(fr_path_join(cases[i][0], cases[i][1], &path), FR_OK);

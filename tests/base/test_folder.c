@@ -30,7 +30,8 @@ static void a_folder_is_made_with_its_parents(void **state)
 static void a_file_in_the_way_is_named(void **state)
 {
     (void)state;
-    const char *folder = fr_test_folder(), *file = fr_test_path(folder, "x"), *under = fr_test_path(folder, "x/y");
+    const char *folder = fr_test_folder(), *file = fr_test_path(folder, "x"),
+               *under = fr_test_path(folder, "x/y");
     make_file(file, "");
     assert_int_equal(fr_folder_create(file), FR_EEXIST);
     assert_non_null(strstr(fr_error_message(), "/x: making a folder: File exists"));
@@ -187,7 +188,22 @@ static void folders_move_where_renames_have_no_flags(void **state)
     assert_int_equal(fr_folder_remove(p.folder), FR_OK);
 }
 
-/* After each failure `to` holds the old or the new folder, whole, or is absent where there was none. */
+/* A folder cannot move into itself: the kernel refuses every rename, also the last of the two
+ * steps. */
+static void an_old_folder_comes_back_where_the_new_one_cannot_come(void **state)
+{
+    (void)state;
+    const char *folder = fr_test_folder(), *inner = fr_test_path(folder, "inner");
+    assert_int_equal(fr_folder_create(inner), FR_OK);
+    make_file(fr_test_path(folder, "inner/x"), "old");
+    assert_int_not_equal(fr_folder_commit(folder, inner, true), FR_OK);
+    fr_test_assert_file(fr_test_path(folder, "inner/x"), "old");
+    assert_int_equal(fr_test_count_entries(folder), 1);
+    assert_int_equal(fr_folder_remove(folder), FR_OK);
+}
+
+/* After each failure `to` holds the old or the new folder, whole, or is absent where there was
+ * none. */
 static fr_status commit_new(void *context)
 {
     const place *p = context;
@@ -216,7 +232,8 @@ static void moving_survives_every_failure(void **state)
 {
     (void)state;
     place p = start_place(false);
-    assert_int_equal(fr_fail_each_system_call(commit_new, &p, EIO, FR_EIO), 3); /* open, rename, fsync */
+    assert_int_equal(fr_fail_each_system_call(commit_new, &p, EIO, FR_EIO),
+                     3); /* open, rename, fsync */
     assert_int_equal(fr_folder_remove(p.folder), FR_OK);
     p = start_place(true);
     assert_true(fr_fail_each_system_call(commit_new, &p, EIO, FR_EIO) > 5);
@@ -236,6 +253,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(an_empty_folder_is_not_replaced_unasked),
     cmocka_unit_test(a_file_is_never_replaced_by_a_folder),
     cmocka_unit_test(folders_move_where_renames_have_no_flags),
+    cmocka_unit_test(an_old_folder_comes_back_where_the_new_one_cannot_come),
     cmocka_unit_test(moving_survives_every_failure),
 };
 FR_TEST_MAIN(tests)

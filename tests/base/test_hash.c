@@ -1,5 +1,6 @@
 /*
- * test_hash.c: XXH3 of bytes and of chunks. Oracles: published XXH3 answers; the one-call hash of each chunk.
+ * test_hash.c: XXH3 of bytes and of chunks. Oracles: published XXH3 answers; the one-call hash of
+ * each chunk.
  */
 #include "base_test.h"
 
@@ -64,8 +65,14 @@ static void sums_are_those_of_each_chunk_however_fed(void **state)
     (void)state;
     const int64_t live = fr_live_blocks();
     char *bytes = filled();
-    static const size_t lengths[] = {0, 1, 1000, FR_CHECKSUM_CHUNK_BYTES - 1, FR_CHECKSUM_CHUNK_BYTES,
-                                     FR_CHECKSUM_CHUNK_BYTES + 1, 2 * FR_CHECKSUM_CHUNK_BYTES, N_BYTES};
+    static const size_t lengths[] = {0,
+                                     1,
+                                     1000,
+                                     FR_CHECKSUM_CHUNK_BYTES - 1,
+                                     FR_CHECKSUM_CHUNK_BYTES,
+                                     FR_CHECKSUM_CHUNK_BYTES + 1,
+                                     2 * FR_CHECKSUM_CHUNK_BYTES,
+                                     N_BYTES};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         check_chunks(bytes, lengths[i], 1 << 20);
         check_chunks(bytes, lengths[i], 3 * FR_CHECKSUM_CHUNK_BYTES);
@@ -105,7 +112,8 @@ static void sums_survive_every_failure(void **state)
 {
     (void)state;
     char *bytes = filled();
-    assert_int_equal(fr_fail_each_allocation(sum_all, bytes), 4); /* the state; room for 1, 2 and 4 sums */
+    assert_int_equal(fr_fail_each_allocation(sum_all, bytes),
+                     4); /* the state; room for 1, 2 and 4 sums */
     fr_free(bytes);
 }
 

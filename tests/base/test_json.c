@@ -1,5 +1,6 @@
 /*
- * test_json.c: JSON in and out. Oracle: the sentences and texts written here; what is written reads back.
+ * test_json.c: JSON in and out. Oracle: the sentences and texts written here; what is written reads
+ * back.
  */
 #include "base_test.h"
 
@@ -18,7 +19,8 @@ static fr_json *parsed(const char *text)
     return json;
 }
 
-static const char *const sample = "{\"i\": 7, \"d\": 2.5, \"b\": true, \"s\": \"text\", \"o\": {\"n\": -1}, \"a\": [1, 2], \"z\": null}";
+static const char *const sample = "{\"i\": 7, \"d\": 2.5, \"b\": true, \"s\": \"text\", \"o\": "
+                                  "{\"n\": -1}, \"a\": [1, 2], \"z\": null}";
 
 static void getters_give_what_is_there(void **state)
 {
@@ -61,7 +63,8 @@ static void a_wrong_field_is_named(void **state)
     assert_int_equal(fr_json_get_int(json, "x.json", "s", &i), FR_EFORMAT);
     assert_string_equal(fr_error_message(), "x.json: field \"s\" is a string, not an integer");
     assert_int_equal(fr_json_get_int(json, "x.json", "d", &i), FR_EFORMAT);
-    assert_string_equal(fr_error_message(), "x.json: field \"d\" is 2.5, not an integer below 2^53");
+    assert_string_equal(fr_error_message(),
+                        "x.json: field \"d\" is 2.5, not an integer below 2^53");
     assert_int_equal(fr_json_get_double(json, "x.json", "z", &d), FR_EFORMAT);
     assert_string_equal(fr_error_message(), "x.json: field \"z\" is null, not a number");
     assert_int_equal(fr_json_get_bool(json, "x.json", "i", &b), FR_EFORMAT);
@@ -83,10 +86,14 @@ static void integers_a_double_cannot_hold_are_refused(void **state)
     static const struct {
         const char *text;
         fr_status status;
-    } cases[] = {{"{\"n\": 9007199254740991}", FR_OK},        {"{\"n\": 9007199254740992}", FR_EFORMAT},
-                 {"{\"n\": 9007199254740993}", FR_EFORMAT},   {"{\"n\": -9007199254740991}", FR_OK},
-                 {"{\"n\": -9007199254740993}", FR_EFORMAT},  {"{\"n\": 1e300}", FR_EFORMAT},
-                 {"{\"n\": 1e999}", FR_EFORMAT},              {"{\"n\": -0}", FR_OK}};
+    } cases[] = {{"{\"n\": 9007199254740991}", FR_OK},
+                 {"{\"n\": 9007199254740992}", FR_EFORMAT},
+                 {"{\"n\": 9007199254740993}", FR_EFORMAT},
+                 {"{\"n\": -9007199254740991}", FR_OK},
+                 {"{\"n\": -9007199254740993}", FR_EFORMAT},
+                 {"{\"n\": 1e300}", FR_EFORMAT},
+                 {"{\"n\": 1e999}", FR_EFORMAT},
+                 {"{\"n\": -0}", FR_OK}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fr_json *json = parsed(cases[i].text);
         int64_t n;
@@ -107,8 +114,9 @@ static void bad_text_is_named_with_its_line(void **state)
     assert_int_equal(fr_json_parse("{\"a\": 1,\n\"b\": oops\n}", "meta.json", &json), FR_EFORMAT);
     assert_null(json);
     assert_string_equal(fr_error_message(), "meta.json: line 2 is not JSON near \"oops\"");
-    static const char *const bad[] = {"", " ", "{", "[1,", "[1 2]", "{\"a\" 1}", "{a: 1}", "nul", "1 2", "{} x", "\"abc",
-                                      "\"\\u12\"", "[1,]", "+1", "--1", "\xff", "]"};
+    static const char *const bad[] = {"",       " ",   "{",   "[1,",  "[1 2]", "{\"a\" 1}",
+                                      "{a: 1}", "nul", "1 2", "{} x", "\"abc", "\"\\u12\"",
+                                      "[1,]",   "+1",  "--1", "\xff", "]"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         json = NULL;
         assert_int_equal(fr_json_parse(bad[i], "x", &json), FR_EFORMAT);
@@ -183,7 +191,8 @@ static fr_json *built(void)
 
 static const char *const built_text =
     "{\"i\":-3,\"d\":0.1,\"nan\":null,\"inf\":null,\"b\":false,"
-    "\"o\":{\"s\":\"a \\\"quoted\\\"\\n\xc3\xa9\",\"a\":[1,\"two\",2.5],\"large\":9007199254740991}}";
+    "\"o\":{\"s\":\"a "
+    "\\\"quoted\\\"\\n\xc3\xa9\",\"a\":[1,\"two\",2.5],\"large\":9007199254740991}}";
 
 static void trees_become_text(void **state)
 {
@@ -206,7 +215,8 @@ static void every_double_reads_back_as_itself(void **state)
 {
     (void)state;
     fr_random random = fr_random_start(fr_test_seed(), 1);
-    static const double special[] = {0, -0.0, 1, 0.1, 1.0 / 3, 1e15 + 0.5, 0x1p53, -0x1p53, 0x1p53 - 1, 1e22, 5e-324, DBL_MAX};
+    static const double special[] = {0,      -0.0,    1,          0.1,  1.0 / 3, 1e15 + 0.5,
+                                     0x1p53, -0x1p53, 0x1p53 - 1, 1e22, 5e-324,  DBL_MAX};
     const int n_special = sizeof special / sizeof *special;
     for (int i = 0; i < 2000; i++) {
         const uint64_t bits = fr_random_u64(&random);
@@ -275,7 +285,8 @@ static void pretty_text_is_indented(void **state)
     fr_json *json = parsed("{\"a\": [1, {\"b\": true}], \"e\": {}, \"f\": []}");
     char *text;
     assert_int_equal(fr_json_text(json, true, &text), FR_OK);
-    assert_string_equal(text, "{\n  \"a\": [\n    1,\n    {\n      \"b\": true\n    }\n  ],\n  \"e\": {},\n  \"f\": []\n}");
+    assert_string_equal(text, "{\n  \"a\": [\n    1,\n    {\n      \"b\": true\n    }\n  ],\n  "
+                              "\"e\": {},\n  \"f\": []\n}");
     fr_free(text);
     fr_json_free(json);
 }
@@ -288,8 +299,9 @@ static void an_integer_that_would_be_rounded_is_not_written(void **state)
     char dummy = 0, *text = &dummy;
     assert_int_equal(fr_json_text(json, false, &text), FR_ERANGE);
     assert_null(text);
-    assert_string_equal(fr_error_message(),
-                        "field \"seed\" is an integer of 2^53 or more: a string would keep its digits");
+    assert_string_equal(
+        fr_error_message(),
+        "field \"seed\" is an integer of 2^53 or more: a string would keep its digits");
     fr_json_free(json);
 }
 
@@ -336,7 +348,8 @@ static void building_survives_every_failure(void **state)
     fr_json_free(json);
 }
 
-/* The hooks are in place before the first call of json.h: a node of cJSON's own is counted and freed as ours. */
+/* The hooks are in place before the first call of json.h: a node of cJSON's own is counted and
+ * freed as ours. */
 static void nodes_of_cjson_itself_are_counted(void **state)
 {
     (void)state;

@@ -20,8 +20,9 @@ static void count(void *context, int64_t begin, int64_t end, int thread)
 {
     tally *t = context;
     atomic_fetch_add(&t->n_calls, 1);
-    const bool right = begin % t->tile == 0 && begin < end && end <= t->n && (end - begin == t->tile || end == t->n) &&
-                       thread >= 0 && thread < fr_threads();
+    const bool right = begin % t->tile == 0 && begin < end && end <= t->n &&
+                       (end - begin == t->tile || end == t->n) && thread >= 0 &&
+                       thread < fr_threads();
     atomic_fetch_add(&t->n_wrong, !right);
     for (int64_t i = begin; i < end; i++)
         atomic_fetch_add(&t->counts[i], 1);

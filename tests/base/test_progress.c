@@ -16,13 +16,26 @@ static void durations_read_as_people_say_them(void **state)
     static const struct {
         double seconds;
         const char *text;
-    } cases[] = {{0, "0 ms"},           {0.0041, "4.1 ms"},        {0.25, "250 ms"},        {0.9994, "999 ms"},
-                 {0.9996, "1.0 s"},     {12.34, "12.3 s"},         {59.94, "59.9 s"},       {59.96, "1 min 00 s"},
-                 {190, "3 min 10 s"},   {3599.4, "59 min 59 s"},   {3599.6, "1 h 00 min"},  {3720, "1 h 02 min"},
-                 {360000, "100 h 00 min"}, {1e300, "> 1000000 h 00 min"}, {(double)INFINITY, "> 1000000 h 00 min"}, {(double)NAN, "?"}};
+    } cases[] = {{0, "0 ms"},
+                 {0.0041, "4.1 ms"},
+                 {0.25, "250 ms"},
+                 {0.9994, "999 ms"},
+                 {0.9996, "1.0 s"},
+                 {12.34, "12.3 s"},
+                 {59.94, "59.9 s"},
+                 {59.96, "1 min 00 s"},
+                 {190, "3 min 10 s"},
+                 {3599.4, "59 min 59 s"},
+                 {3599.6, "1 h 00 min"},
+                 {3720, "1 h 02 min"},
+                 {360000, "100 h 00 min"},
+                 {1e300, "> 1000000 h 00 min"},
+                 {(double)INFINITY, "> 1000000 h 00 min"},
+                 {(double)NAN, "?"}};
     char buffer[40];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_string_equal(fr_duration_text(cases[i].seconds, buffer, sizeof buffer), cases[i].text);
+        assert_string_equal(fr_duration_text(cases[i].seconds, buffer, sizeof buffer),
+                            cases[i].text);
     char small[4];
     assert_string_equal(fr_duration_text(190, small, sizeof small), "3 m");
 }
@@ -33,9 +46,10 @@ static void sizes_read_as_people_say_them(void **state)
     static const struct {
         int64_t n;
         const char *text;
-    } cases[] = {{0, "0 B"},           {512, "512 B"},         {999, "999 B"},       {1000, "1.00 kB"},
-                 {9994, "9.99 kB"},    {9996, "10.0 kB"},      {99960, "100 kB"},    {999499, "999 kB"},
-                 {999500, "1.00 MB"},  {1210000000, "1.21 GB"}, {INT64_MAX, "9.22 EB"}, {-5, "-5 B"}};
+    } cases[] = {
+        {0, "0 B"},          {512, "512 B"},          {999, "999 B"},         {1000, "1.00 kB"},
+        {9994, "9.99 kB"},   {9996, "10.0 kB"},       {99960, "100 kB"},      {999499, "999 kB"},
+        {999500, "1.00 MB"}, {1210000000, "1.21 GB"}, {INT64_MAX, "9.22 EB"}, {-5, "-5 B"}};
     char buffer[40];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_string_equal(fr_bytes_text(cases[i].n, buffer, sizeof buffer), cases[i].text);
@@ -47,9 +61,15 @@ static void counts_have_commas(void **state)
     static const struct {
         int64_t n;
         const char *text;
-    } cases[] = {{0, "0"},           {999, "999"},     {1000, "1,000"},
-                 {1234567, "1,234,567"}, {-1, "-1"},   {-999, "-999"},
-                 {-1000, "-1,000"},  {INT64_MAX, "9,223,372,036,854,775,807"}, {INT64_MIN, "-9,223,372,036,854,775,808"}};
+    } cases[] = {{0, "0"},
+                 {999, "999"},
+                 {1000, "1,000"},
+                 {1234567, "1,234,567"},
+                 {-1, "-1"},
+                 {-999, "-999"},
+                 {-1000, "-1,000"},
+                 {INT64_MAX, "9,223,372,036,854,775,807"},
+                 {INT64_MIN, "-9,223,372,036,854,775,808"}};
     char buffer[40];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_string_equal(fr_count_text(cases[i].n, buffer, sizeof buffer), cases[i].text);
@@ -75,7 +95,10 @@ typedef struct output {
     size_t length;
 } output;
 
-static void open_output(output *o) { assert_non_null(o->stream = open_memstream(&o->text, &o->length)); }
+static void open_output(output *o)
+{
+    assert_non_null(o->stream = open_memstream(&o->text, &o->length));
+}
 
 static const char *text_of(output *o)
 {
@@ -105,7 +128,9 @@ static void a_line_tells_share_rate_and_time_left(void **state)
     open_output(&o);
     fr_progress progress = started_ago(o.stream, 1000, 0);
     fr_progress_update(&progress, "epoch 3", 100, 400);
-    assert_string_equal(text_of(&o), "epoch 3  [######..................] 100/400 batches  0.1/s  50 min 00 s left\n");
+    assert_string_equal(
+        text_of(&o),
+        "epoch 3  [######..................] 100/400 batches  0.1/s  50 min 00 s left\n");
     close_output(&o);
 }
 
@@ -140,7 +165,8 @@ static void lines_come_at_most_every_five_seconds(void **state)
 static void strange_counts_do_no_harm(void **state)
 {
     (void)state;
-    static const int64_t cases[][2] = {{5, 0}, {0, 0}, {-1, 10}, {20, 10}, {INT64_MAX, 1}, {0, INT64_MAX}, {1, -1}};
+    static const int64_t cases[][2] = {{5, 0},         {0, 0},         {-1, 10}, {20, 10},
+                                       {INT64_MAX, 1}, {0, INT64_MAX}, {1, -1}};
     char label[600];
     memset(label, 'x', sizeof label - 1);
     label[sizeof label - 1] = '\0';
@@ -165,7 +191,8 @@ static void quiet_shows_nothing(void **state)
     (void)state;
     output o;
     open_output(&o);
-    fr_progress quiet = fr_progress_start(o.stream, true, "batches", 0), none = fr_progress_start(NULL, false, "batches", 0);
+    fr_progress quiet = fr_progress_start(o.stream, true, "batches", 0),
+                none = fr_progress_start(NULL, false, "batches", 0);
     quiet.last_shown -= 100;
     none.last_shown -= 100;
     fr_progress_update(&quiet, "epoch", 1, 2);

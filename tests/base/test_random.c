@@ -1,6 +1,6 @@
 /*
- * test_random.c: Philox 4x32-10 and what is made of it. Oracles: the known answers published with Random123
- * (kat_vectors), and the moments of the distributions.
+ * test_random.c: Philox 4x32-10 and what is made of it. Oracles: the known answers published with
+ * Random123 (kat_vectors), and the moments of the distributions.
  */
 #include "test_main.h"
 
@@ -25,7 +25,8 @@ static void philox_gives_the_published_answers(void **state)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         const uint32_t *c = known[i].counter, *k = known[i].key;
         uint32_t out[4];
-        fr_philox((uint64_t)k[1] << 32 | k[0], (uint64_t)c[3] << 32 | c[2], (uint64_t)c[1] << 32 | c[0], out);
+        fr_philox((uint64_t)k[1] << 32 | k[0], (uint64_t)c[3] << 32 | c[2],
+                  (uint64_t)c[1] << 32 | c[0], out);
         assert_memory_equal(out, known[i].answer, sizeof out);
     }
 }
@@ -45,7 +46,8 @@ static void a_sequence_is_its_counters_in_order(void **state)
 static void equal_starts_give_equal_numbers(void **state)
 {
     (void)state;
-    fr_random a = fr_random_start(1, 2), b = fr_random_start(1, 2), c = fr_random_start(1, 3), d = fr_random_start(2, 2);
+    fr_random a = fr_random_start(1, 2), b = fr_random_start(1, 2), c = fr_random_start(1, 3),
+              d = fr_random_start(2, 2);
     int same_c = 0, same_d = 0;
     for (int i = 0; i < 1000; i++) {
         const uint64_t x = fr_random_u64(&a);
@@ -155,6 +157,18 @@ static void integers_below_a_bound_are_equally_likely(void **state)
     }
 }
 
+/* Of 3 * 2^62 numbers a third lies below 2^62; a plain remainder of 64 bits would put half of them
+ * there. */
+static void a_large_bound_is_not_biased(void **state)
+{
+    (void)state;
+    fr_random random = fr_random_start(fr_test_seed(), 6);
+    int n_low = 0;
+    for (int i = 0; i < 30000; i++)
+        n_low += fr_random_below(&random, (uint64_t)3 << 62) < (uint64_t)1 << 62;
+    assert_in_range(n_low, 10000 - 500, 10000 + 500); /* 6 deviations */
+}
+
 static void a_shuffle_keeps_every_value(void **state)
 {
     (void)state;
@@ -201,6 +215,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(uniform_numbers_stay_below_one),
     cmocka_unit_test(normal_numbers_have_mean_0_and_deviation_1),
     cmocka_unit_test(integers_below_a_bound_are_equally_likely),
+    cmocka_unit_test(a_large_bound_is_not_biased),
     cmocka_unit_test(a_shuffle_keeps_every_value),
     cmocka_unit_test(every_order_of_three_is_equally_likely),
 };

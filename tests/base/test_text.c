@@ -14,15 +14,34 @@ static void integers_are_read_whole_or_not_at_all(void **state)
     static const struct {
         const char *text;
         int64_t value;
-    } good[] = {{"0", 0},         {"-7", -7},        {"+7", 7},
-                {"007", 7},       {"9223372036854775807", INT64_MAX}, {"-9223372036854775808", INT64_MIN}};
+    } good[] = {{"0", 0},
+                {"-7", -7},
+                {"+7", 7},
+                {"007", 7},
+                {"9223372036854775807", INT64_MAX},
+                {"-9223372036854775808", INT64_MIN}};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         int64_t value = 1;
         assert_true(fr_parse_int(good[i].text, &value));
         assert_int_equal(value, good[i].value);
     }
-    static const char *const bad[] = {"", " ", "-", "+", " 7", "7 ", "7x", "x7", "1.5", "1e3", "0x10", "--7",
-                                      "9223372036854775808", "-9223372036854775809", "7\n", "\t7", "1,000"};
+    static const char *const bad[] = {"",
+                                      " ",
+                                      "-",
+                                      "+",
+                                      " 7",
+                                      "7 ",
+                                      "7x",
+                                      "x7",
+                                      "1.5",
+                                      "1e3",
+                                      "0x10",
+                                      "--7",
+                                      "9223372036854775808",
+                                      "-9223372036854775809",
+                                      "7\n",
+                                      "\t7",
+                                      "1,000"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         int64_t value = 42;
         assert_false(fr_parse_int(bad[i], &value));
@@ -36,14 +55,16 @@ static void doubles_are_finite_decimal_numbers(void **state)
     static const struct {
         const char *text;
         double value;
-    } good[] = {{"0", 0}, {"-1.5", -1.5}, {"1e-3", 1e-3}, {".5", 0.5}, {"5.", 5}, {"1E3", 1e3}, {"1e-400", 0}};
+    } good[] = {{"0", 0},  {"-1.5", -1.5}, {"1e-3", 1e-3}, {".5", 0.5},
+                {"5.", 5}, {"1E3", 1e3},   {"1e-400", 0}};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         double value = 42;
         assert_true(fr_parse_double(good[i].text, &value));
         assert_true(value == good[i].value);
     }
-    static const char *const bad[] = {"", "x", ".", "-", "e5", " 1", "1 ", "1,5", "nan", "NaN", "inf", "-inf", "infinity",
-                                      "0x1p3", "1e400", "-1e400", "1.5.5", "1e"};
+    static const char *const bad[] = {"",         "x",     ".",     "-",      "e5",    " 1",
+                                      "1 ",       "1,5",   "nan",   "NaN",    "inf",   "-inf",
+                                      "infinity", "0x1p3", "1e400", "-1e400", "1.5.5", "1e"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         double value = 42;
         assert_false(fr_parse_double(bad[i], &value));
@@ -90,8 +111,22 @@ static void sizes_have_suffixes(void **state)
         assert_true(fr_parse_size(good[i].text, &value));
         assert_int_equal(value, good[i].value);
     }
-    static const char *const bad[] = {"", "K", "-1", "-1K", "-0.5G", "1KB", "1 K", "K1", "1.5", "8X", "1MM", "nanG",
-                                      "9223372036854775807K", "1e30", "8388608T", "10000000000000000000000000000000000"};
+    static const char *const bad[] = {"",
+                                      "K",
+                                      "-1",
+                                      "-1K",
+                                      "-0.5G",
+                                      "1KB",
+                                      "1 K",
+                                      "K1",
+                                      "1.5",
+                                      "8X",
+                                      "1MM",
+                                      "nanG",
+                                      "9223372036854775807K",
+                                      "1e30",
+                                      "8388608T",
+                                      "10000000000000000000000000000000000"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         int64_t value = 42;
         assert_false(fr_parse_size(bad[i], &value));
@@ -110,8 +145,9 @@ static void lists_are_read_whole_or_not_at_all(void **state)
     assert_true(values[0] == 20 && values[1] == 15 && values[2] == 10);
     assert_true(fr_parse_int_list("-1", values, 1, &n));
     assert_true(n == 1 && values[0] == -1);
-    static const char *const bad[] = {"", ",", "1,", ",1", "1,,2", "1, 2", "1;2", "1,x", "1,2,3,4,5",
-                                      "1,00000000000000000000000000000000000000000001"};
+    static const char *const bad[] = {
+        "",     ",",   "1,",  ",1",        "1,,2",
+        "1, 2", "1;2", "1,x", "1,2,3,4,5", "1,00000000000000000000000000000000000000000001"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         values[0] = 42;
         n = 42;
@@ -130,7 +166,8 @@ static void junk_never_changes_the_output(void **state)
         char text[20];
         const size_t length = (size_t)fr_random_below(&random, sizeof text);
         for (size_t i = 0; i < length; i++)
-            text[i] = round % 2 == 0 ? letters[fr_random_below(&random, sizeof letters - 1)] : (char)fr_random_u32(&random);
+            text[i] = round % 2 == 0 ? letters[fr_random_below(&random, sizeof letters - 1)]
+                                     : (char)fr_random_u32(&random);
         text[length] = '\0';
         int64_t i = 42, s = 42, values[3] = {42, 42, 42};
         double d = 42;
@@ -139,7 +176,8 @@ static void junk_never_changes_the_output(void **state)
         assert_true(fr_parse_double(text, &d) || d == 42);
         assert_true(fr_parse_size(text, &s) || s == 42);
         assert_true(s >= 0);
-        assert_true(fr_parse_int_list(text, values, 3, &n) || (n == 42 && values[0] == 42 && values[2] == 42));
+        assert_true(fr_parse_int_list(text, values, 3, &n) ||
+                    (n == 42 && values[0] == 42 && values[2] == 42));
     }
 }
 
@@ -172,8 +210,10 @@ static void distances_agree_with_the_recursion(void **state)
                 words[w][i] = (char)('a' + fr_random_below(&random, 3));
             words[w][lengths[w]] = '\0';
         }
-        assert_int_equal(fr_edit_distance(words[0], words[1]), slow_distance(words[0], lengths[0], words[1], lengths[1]));
-        assert_int_equal(fr_edit_distance(words[0], words[1]), fr_edit_distance(words[1], words[0]));
+        assert_int_equal(fr_edit_distance(words[0], words[1]),
+                         slow_distance(words[0], lengths[0], words[1], lengths[1]));
+        assert_int_equal(fr_edit_distance(words[0], words[1]),
+                         fr_edit_distance(words[1], words[0]));
     }
     assert_int_equal(fr_edit_distance("epochs", "epcohs"), 1);
     char longer[1000];
@@ -185,12 +225,20 @@ static void distances_agree_with_the_recursion(void **state)
 static void the_nearest_word_is_near_or_none(void **state)
 {
     (void)state;
-    static const char *const words[] = {"--epochs", "--fanout", "--hidden", "--seed", "gcn", "gat", "sage"};
+    static const char *const words[] = {"--epochs", "--fanout", "--hidden", "--seed",
+                                        "gcn",      "gat",      "sage"};
     static const struct {
         const char *word, *nearest;
-    } cases[] = {{"--epoch", "--epochs"}, {"--hiden", "--hidden"}, {"--fan-out", "--fanout"}, {"--sede", "--seed"},
-                 {"gatt", "gat"},         {"gcn", "gcn"},          {"--something", NULL},      {"xyz", NULL},
-                 {"", NULL},              {"q", NULL}};
+    } cases[] = {{"--epoch", "--epochs"},
+                 {"--hiden", "--hidden"},
+                 {"--fan-out", "--fanout"},
+                 {"--sede", "--seed"},
+                 {"gatt", "gat"},
+                 {"gcn", "gcn"},
+                 {"--something", NULL},
+                 {"xyz", NULL},
+                 {"", NULL},
+                 {"q", NULL}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *nearest = fr_nearest_word(cases[i].word, words, 7);
         if (cases[i].nearest == NULL)

@@ -1,5 +1,6 @@
 /*
- * test_workers.c: the pool. Oracles: counts per job, gates that jobs wait at; ThreadSanitizer runs the same tests.
+ * test_workers.c: the pool. Oracles: counts per job, gates that jobs wait at; ThreadSanitizer runs
+ * the same tests.
  */
 #include "base_test.h"
 
@@ -60,7 +61,8 @@ static void a_failure_is_handed_over_with_its_sentence(void **state)
     assert_int_equal(fr_workers_submit(workers, run_task, &bad, &tickets[1]), FR_OK);
     assert_int_equal(fr_workers_submit(workers, run_task, &good, &tickets[2]), FR_OK);
     fr_error_set("old");
-    assert_int_equal(fr_workers_wait(workers, tickets[2]), FR_OK); /* jobs after a failure still run */
+    assert_int_equal(fr_workers_wait(workers, tickets[2]),
+                     FR_OK); /* jobs after a failure still run */
     assert_int_equal(fr_workers_wait(workers, tickets[0]), FR_OK);
     assert_string_equal(fr_error_message(), "old");
     assert_int_equal(fr_workers_wait(workers, tickets[1]), FR_ECORRUPT);
@@ -127,7 +129,10 @@ typedef struct gate {
     int n_waiting;
     bool open;
 } gate;
-#define CLOSED_GATE {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER}
+#define CLOSED_GATE                                                                                \
+    {                                                                                              \
+        .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER                     \
+    }
 
 static fr_status wait_at_gate(void *context, int worker)
 {
