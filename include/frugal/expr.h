@@ -16,15 +16,13 @@
  *
  * The text form:
  *
- *     iterators   `x:14` is the range [0, 14), `x:-2..5` the range [-2, 5). Those behind the output's
- *                 name are traversed: the output's index is the iterator less its lower bound.
- *     reductions  `sum[..]` or `max[..]` in front of the whole body.
- *     body        numbers, reads, + - * /, exp log sqrt tanh sigmoid relu abs erf, parentheses.
- *     index       affine in the iterators, with `/` and `%` by positive constants; both round down,
- *                 and a sign binds first: `-i/2` is `(-i)/2`.
- *     scope       `{ [i:4, j:4] sum[k:8] A[i,k] * B[k,j] pad 1,0:2 }[m-1, n]` reads an inner
- *                 expression as a tensor whose indices are its traversed ranges, with a padding.
- *                 A scope sees no iterators but its own.
+ *     iterators   `x:14` is the range [0, 14), `x:-2..5` the range [-2, 5). Those behind the
+ * output's name are traversed: the output's index is the iterator less its lower bound. reductions
+ * `sum[..]` or `max[..]` in front of the whole body. body        numbers, reads, + - * /, exp log
+ * sqrt tanh sigmoid relu abs erf, parentheses. index       affine in the iterators, with `/` and
+ * `%` by positive constants; both round down, and a sign binds first: `-i/2` is `(-i)/2`. scope `{
+ * [i:4, j:4] sum[k:8] A[i,k] * B[k,j] pad 1,0:2 }[m-1, n]` reads an inner expression as a tensor
+ * whose indices are its traversed ranges, with a padding. A scope sees no iterators but its own.
  *     where       `NAME:SIZExSIZE pad P,LOW:HIGH; ...`, `NAME:scalar`. Reads in the padding are 0,
  *                 reads beyond it are errors. A tensor not named gets the smallest shape that holds
  *                 its reads, without padding.
@@ -98,8 +96,8 @@ FR_API const char *fr_expr_text(const fr_expr *expr);
  *
  * Exact for affine indices. With `/` and `%` it enumerates where intervals cannot decide, up to a
  * million points.
- * @return FR_OK; FR_ERANGE naming tensor, dimension and iterator values; FR_ESHAPE one name with two
- *         shapes; FR_ENOTSUP too many points to decide; FR_ENOMEM
+ * @return FR_OK; FR_ERANGE naming tensor, dimension and iterator values; FR_ESHAPE one name with
+ * two shapes; FR_ENOTSUP too many points to decide; FR_ENOMEM
  */
 FR_API fr_status fr_expr_check(const fr_expr *expr);
 
@@ -130,8 +128,8 @@ FR_API fr_status fr_expr_work(const fr_expr *expr, double *operations);
  * @param names    n names
  * @param inputs   n tensors, of the shapes of fr_expr_inputs
  * @param out      a new f64 tensor, to be released by the caller; zeroed on failure
- * @return FR_OK; FR_ENOENT a tensor has no input; FR_ESHAPE shapes differ; what fr_expr_check returns;
- *         FR_ENOTSUP the output has more than FR_MAX_RANK dimensions; FR_ENOMEM
+ * @return FR_OK; FR_ENOENT a tensor has no input; FR_ESHAPE shapes differ; what fr_expr_check
+ * returns; FR_ENOTSUP the output has more than FR_MAX_RANK dimensions; FR_ENOMEM
  */
 FR_API fr_status fr_expr_evaluate(const fr_expr *expr, const char *const names[],
                                   const fr_tensor *const inputs[], int n, fr_tensor *out);
@@ -156,14 +154,15 @@ FR_API fr_status fr_expr_evaluate_exact(const fr_expr *expr, const char *const n
 /** The canonical fingerprint. FR_ENOMEM. */
 FR_API fr_status fr_expr_fingerprint(const fr_expr *expr, fr_fingerprint *fingerprint);
 
-/** Whether two expressions, of one pool or two, are the same but for names of iterators and output. */
+/** Whether two expressions, of one pool or two, are the same but for names of iterators and output.
+ */
 FR_API bool fr_expr_equal(const fr_expr *a, const fr_expr *b);
 
 /* ---- nodes (advanced) ----
  *
- * Nodes are immutable and hash-consed: within a pool equal nodes have equal ids, and an operand's id
- * is below that of its user. Iterators are numbers within their scope: traversed ones first, in the
- * order of the output's dimensions, then reduced ones. Their names are remembered for printing
+ * Nodes are immutable and hash-consed: within a pool equal nodes have equal ids, and an operand's
+ * id is below that of its user. Iterators are numbers within their scope: traversed ones first, in
+ * the order of the output's dimensions, then reduced ones. Their names are remembered for printing
  * only and are no part of a node.
  *
  * A constructor returns 0 on failure and keeps the first failure's status in the pool; it returns 0
@@ -212,7 +211,8 @@ typedef struct fr_expr_term {
     int64_t coefficient, of;
 } fr_expr_term;
 
-/** What an id stands for. Fields that do not belong to its kind are 0; pointers live in the pool. */
+/** What an id stands for. Fields that do not belong to its kind are 0; pointers live in the pool.
+ */
 typedef struct fr_expr_view {
     fr_expr_kind kind;
     uint64_t iterators; /* bit i: iterator i of the surrounding scope occurs */
@@ -251,31 +251,34 @@ FR_API fr_expr_id fr_expr_name(fr_expr_pool *pool, const char *name);
 
 /** constant + terms, in any order, put into canonical form: equal terms joined, zeros dropped,
  * `d*(e/d) + e%d` replaced by e, sorted. */
-FR_API fr_expr_id fr_expr_index(fr_expr_pool *pool, int64_t constant, const fr_expr_term *terms, int n);
+FR_API fr_expr_id fr_expr_index(fr_expr_pool *pool, int64_t constant, const fr_expr_term *terms,
+                                int n);
 FR_API fr_expr_id fr_expr_index_constant(fr_expr_pool *pool, int64_t constant);
 FR_API fr_expr_id fr_expr_index_iterator(fr_expr_pool *pool, int iterator);
 FR_API fr_expr_id fr_expr_index_add(fr_expr_pool *pool, fr_expr_id a, fr_expr_id b);
 FR_API fr_expr_id fr_expr_index_scale(fr_expr_pool *pool, fr_expr_id a, int64_t factor);
-/** floor(a / divisor) and a - divisor * floor(a / divisor), divisor > 0; multiples of the divisor are
- * taken out, common factors cancelled, nested ones joined. */
+/** floor(a / divisor) and a - divisor * floor(a / divisor), divisor > 0; multiples of the divisor
+ * are taken out, common factors cancelled, nested ones joined. */
 FR_API fr_expr_id fr_expr_index_floor(fr_expr_pool *pool, fr_expr_id a, int64_t divisor);
 FR_API fr_expr_id fr_expr_index_modulo(fr_expr_pool *pool, fr_expr_id a, int64_t divisor);
 /** The index with each iterator i below n replaced by the index with[i]; others stay. */
 FR_API fr_expr_id fr_expr_index_substitute(fr_expr_pool *pool, fr_expr_id a, const fr_expr_id *with,
                                            int n);
 /** An equal index, for iterators within `ranges`, with needless divisions gone. */
-FR_API fr_expr_id fr_expr_index_simplify(fr_expr_pool *pool, fr_expr_id a, const fr_expr_range *ranges,
-                                         int n);
+FR_API fr_expr_id fr_expr_index_simplify(fr_expr_pool *pool, fr_expr_id a,
+                                         const fr_expr_range *ranges, int n);
 /** Least and greatest value by interval arithmetic: exact for affine indices, never too narrow.
  * False where a range is empty or 64 bits do not suffice. */
-FR_API bool fr_expr_index_bounds(const fr_expr_pool *pool, fr_expr_id a, const fr_expr_range *ranges,
-                                 int n, int64_t *least, int64_t *greatest);
+FR_API bool fr_expr_index_bounds(const fr_expr_pool *pool, fr_expr_id a,
+                                 const fr_expr_range *ranges, int n, int64_t *least,
+                                 int64_t *greatest);
 /** Value at given iterator values. */
-FR_API int64_t fr_expr_index_value(const fr_expr_pool *pool, fr_expr_id a, const int64_t *iterators);
+FR_API int64_t fr_expr_index_value(const fr_expr_pool *pool, fr_expr_id a,
+                                   const int64_t *iterators);
 
 /** A tensor of `rank` sizes; padding NULL is none. */
-FR_API fr_expr_id fr_expr_tensor(fr_expr_pool *pool, const char *name, int rank, const int64_t *shape,
-                                 const fr_expr_padding *padding);
+FR_API fr_expr_id fr_expr_tensor(fr_expr_pool *pool, const char *name, int rank,
+                                 const int64_t *shape, const fr_expr_padding *padding);
 /** A finite number; -0 becomes 0. */
 FR_API fr_expr_id fr_expr_number(fr_expr_pool *pool, double number);
 /** Reads a tensor or a scope; `indices` are its rank's INDEX nodes. */
@@ -298,7 +301,8 @@ typedef struct fr_expr_scope_parts {
 FR_API fr_expr_id fr_expr_scope(fr_expr_pool *pool, const fr_expr_scope_parts *parts);
 
 /** A scalar with each iterator i below n replaced by with[i] in all its indices. */
-FR_API fr_expr_id fr_expr_substitute(fr_expr_pool *pool, fr_expr_id scalar, const fr_expr_id *with, int n);
+FR_API fr_expr_id fr_expr_substitute(fr_expr_pool *pool, fr_expr_id scalar, const fr_expr_id *with,
+                                     int n);
 
 #ifdef __cplusplus
 }

@@ -67,11 +67,14 @@ typedef struct fr_tensor {
 } fr_tensor;
 
 /** A zeroed contiguous tensor that owns its memory (64-byte aligned).
- * @return FR_OK; FR_ESHAPE a negative size, a rank above FR_MAX_RANK, or a product that overflows; FR_ENOMEM */
-FR_API fr_status fr_tensor_create(fr_dtype dtype, int rank, const int64_t *shape, fr_tensor *tensor);
+ * @return FR_OK; FR_ESHAPE a negative size, a rank above FR_MAX_RANK, or a product that overflows;
+ * FR_ENOMEM */
+FR_API fr_status fr_tensor_create(fr_dtype dtype, int rank, const int64_t *shape,
+                                  fr_tensor *tensor);
 
 /** A contiguous view of the caller's memory, which must outlive it. Errors as fr_tensor_create. */
-FR_API fr_status fr_tensor_view(fr_dtype dtype, int rank, const int64_t *shape, void *data, fr_tensor *view);
+FR_API fr_status fr_tensor_view(fr_dtype dtype, int rank, const int64_t *shape, void *data,
+                                fr_tensor *view);
 
 /** Frees what the tensor owns and zeroes it; a view or a zeroed struct is fine. */
 FR_API void fr_tensor_release(fr_tensor *tensor);
@@ -80,15 +83,16 @@ FR_API void fr_tensor_release(fr_tensor *tensor);
 FR_API int64_t fr_tensor_count(const fr_tensor *tensor);
 FR_API bool fr_tensor_is_contiguous(const fr_tensor *tensor);
 
-/** Copies values of equal shape, converting the dtype (to integer types: rounds to nearest, saturates).
- * Strides of both are honoured. @return FR_ESHAPE where shapes differ */
+/** Copies values of equal shape, converting the dtype (to integer types: rounds to nearest,
+ * saturates). Strides of both are honoured. @return FR_ESHAPE where shapes differ */
 FR_API fr_status fr_tensor_copy(const fr_tensor *from, fr_tensor *to);
 
 /** Writes "f32 3x4" into buffer and returns it. */
 FR_API const char *fr_tensor_text(const fr_tensor *tensor, char *buffer, size_t bytes);
 
 /** Converts n contiguous elements between dtypes, as fr_tensor_copy. */
-FR_API fr_status fr_convert(fr_dtype from_dtype, const void *from, fr_dtype to_dtype, void *to, int64_t n);
+FR_API fr_status fr_convert(fr_dtype from_dtype, const void *from, fr_dtype to_dtype, void *to,
+                            int64_t n);
 
 /** Writes a tensor as .npy (format 1.0), atomically; reads one (any version, C or Fortran order,
  * little-endian, dtypes with a Frugal equal). The file's length is checked before memory is taken.

@@ -23,47 +23,22 @@ static fr_number apply_real(const fr_arithmetic *a, fr_expr_kind kind, fr_number
     (void)a;
     fr_number out = {.real = 0};
     switch (kind) {
-    case FR_EXPR_ADD:
-        out.real = x.real + y.real;
-        break;
-    case FR_EXPR_SUBTRACT:
-        out.real = x.real - y.real;
-        break;
-    case FR_EXPR_MULTIPLY:
-        out.real = x.real * y.real;
-        break;
-    case FR_EXPR_DIVIDE:
-        out.real = x.real / y.real;
-        break;
-    case FR_EXPR_NEGATE:
-        out.real = -x.real;
-        break;
-    case FR_EXPR_EXP:
-        out.real = exp(x.real);
-        break;
-    case FR_EXPR_LOG:
-        out.real = log(x.real);
-        break;
-    case FR_EXPR_SQRT:
-        out.real = sqrt(x.real);
-        break;
-    case FR_EXPR_TANH:
-        out.real = tanh(x.real);
-        break;
+    case FR_EXPR_ADD: out.real = x.real + y.real; break;
+    case FR_EXPR_SUBTRACT: out.real = x.real - y.real; break;
+    case FR_EXPR_MULTIPLY: out.real = x.real * y.real; break;
+    case FR_EXPR_DIVIDE: out.real = x.real / y.real; break;
+    case FR_EXPR_NEGATE: out.real = -x.real; break;
+    case FR_EXPR_EXP: out.real = exp(x.real); break;
+    case FR_EXPR_LOG: out.real = log(x.real); break;
+    case FR_EXPR_SQRT: out.real = sqrt(x.real); break;
+    case FR_EXPR_TANH: out.real = tanh(x.real); break;
     case FR_EXPR_SIGMOID: /* 1 / (1 + e^-x), the large power never taken */
         out.real = x.real >= 0 ? 1 / (1 + exp(-x.real)) : exp(x.real) / (1 + exp(x.real));
         break;
-    case FR_EXPR_RELU:
-        out.real = x.real > 0 || isnan(x.real) ? x.real : 0;
-        break;
-    case FR_EXPR_ABS:
-        out.real = fabs(x.real);
-        break;
-    case FR_EXPR_ERF:
-        out.real = erf(x.real);
-        break;
-    default:
-        break;
+    case FR_EXPR_RELU: out.real = x.real > 0 || isnan(x.real) ? x.real : 0; break;
+    case FR_EXPR_ABS: out.real = fabs(x.real); break;
+    case FR_EXPR_ERF: out.real = erf(x.real); break;
+    default: break;
     }
     return out;
 }
@@ -77,8 +52,7 @@ static bool is_greater_real(const fr_arithmetic *a, fr_number x, fr_number y)
 
 fr_arithmetic fr_real_arithmetic(void)
 {
-    return (fr_arithmetic){
-        .zero = {.real = 0}, .apply = apply_real, .is_greater = is_greater_real};
+    return (fr_arithmetic){.zero = {.real = 0}, .apply = apply_real, .is_greater = is_greater_real};
 }
 
 /* ---- the field ---- */
@@ -120,7 +94,8 @@ uint64_t fr_residue_of_int(int64_t x)
 uint64_t fr_residue_of_double(double x)
 {
     int exponent;
-    const double fraction = frexp(x, &exponent); /* x = fraction 2^exponent, |fraction| in [1/2, 1) */
+    const double fraction =
+        frexp(x, &exponent); /* x = fraction 2^exponent, |fraction| in [1/2, 1) */
     const uint64_t mantissa = fr_residue_of_int((int64_t)ldexp(fraction, 53));
     exponent -= 53;
     /* 2 has order 61: 2^61 = 1 */
@@ -147,21 +122,13 @@ static fr_number apply_exact(const fr_arithmetic *a, fr_expr_kind kind, fr_numbe
 {
     uint64_t out;
     switch (kind) {
-    case FR_EXPR_ADD:
-        out = add(x.residue, y.residue);
-        break;
-    case FR_EXPR_SUBTRACT:
-        out = add(x.residue, negate(y.residue));
-        break;
-    case FR_EXPR_MULTIPLY:
-        out = multiply(x.residue, y.residue);
-        break;
+    case FR_EXPR_ADD: out = add(x.residue, y.residue); break;
+    case FR_EXPR_SUBTRACT: out = add(x.residue, negate(y.residue)); break;
+    case FR_EXPR_MULTIPLY: out = multiply(x.residue, y.residue); break;
     case FR_EXPR_DIVIDE: /* y is not 0: the interpreter looks first; 1/y = y^(p-2) */
         out = multiply(x.residue, power(y.residue, P - 2));
         break;
-    case FR_EXPR_NEGATE:
-        out = negate(x.residue);
-        break;
+    case FR_EXPR_NEGATE: out = negate(x.residue); break;
     default:
         out = x.residue == 0 ? function_at_zero(a, kind) : random_function(a, kind, x.residue);
         break;

@@ -24,11 +24,13 @@ typedef struct fr_arithmetic {
 fr_arithmetic fr_real_arithmetic(void);
 fr_arithmetic fr_exact_arithmetic(uint64_t seed);
 
-/** The residue of a finite double; its value is an integer times a power of 2, and 2 has an inverse. */
+/** The residue of a finite double; its value is an integer times a power of 2, and 2 has an
+ * inverse. */
 uint64_t fr_residue_of_double(double x);
 uint64_t fr_residue_of_int(int64_t x);
 
-/** Values of a tensor, in row-major order, into n fresh numbers (fr_free). `name` is for messages. */
+/** Values of a tensor, in row-major order, into n fresh numbers (fr_free). `name` is for messages.
+ */
 fr_status fr_numbers_of_tensor(const fr_arithmetic *arithmetic, const char *name,
                                const fr_tensor *tensor, fr_number **numbers) FR_MUST_USE;
 /** n random residues that depend on (seed, name, position). */

@@ -14,7 +14,8 @@
 #include "expr/pool.h"
 
 static fr_status check_dimension(const fr_expr_pool *pool, const fr_expr_view *scope,
-                                 const fr_expr_view *source, int d, fr_expr_id index, int64_t *budget)
+                                 const fr_expr_view *source, int d, fr_expr_id index,
+                                 int64_t *budget)
 {
     const int64_t low = source->ranges[d].low - source->padding[d].low;
     const int64_t high = source->ranges[d].high + source->padding[d].high; /* beyond the last */
@@ -25,21 +26,23 @@ static fr_status check_dimension(const fr_expr_pool *pool, const fr_expr_view *s
         greatest < high)
         return FR_OK;
     fr_extent extent;
-    FR_RETURN_IF_ERROR(fr_wrap(fr_index_extent(pool, index, scope->ranges, n, budget, &extent), "%s",
-                               name));
+    FR_RETURN_IF_ERROR(
+        fr_wrap(fr_index_extent(pool, index, scope->ranges, n, budget, &extent), "%s", name));
     if (extent.is_empty || (extent.least >= low && extent.greatest < high))
         return FR_OK;
     if (!extent.is_exact)
-        return fr_fail(FR_ENOTSUP, "%s: whether dimension %d is read within %" PRId64 "..%" PRId64
-                                   " takes too many points to find out",
+        return fr_fail(FR_ENOTSUP,
+                       "%s: whether dimension %d is read within %" PRId64 "..%" PRId64
+                       " takes too many points to find out",
                        name, d, low, high);
     const bool below = extent.least < low;
     char point[256];
-    return fr_fail(FR_ERANGE, "%s is read at %" PRId64 " in dimension %d, outside %" PRId64
-                              "..%" PRId64 " (%s)",
-                   name, below ? extent.least : extent.greatest, d, low, high,
-                   fr_point_text(pool, index, scope->names,
-                                 below ? extent.at_least : extent.at_greatest, point, sizeof point));
+    return fr_fail(
+        FR_ERANGE,
+        "%s is read at %" PRId64 " in dimension %d, outside %" PRId64 "..%" PRId64 " (%s)", name,
+        below ? extent.least : extent.greatest, d, low, high,
+        fr_point_text(pool, index, scope->names, below ? extent.at_least : extent.at_greatest,
+                      point, sizeof point));
 }
 
 static fr_status check_scope(const fr_expr_pool *pool, fr_expr_id id, int64_t *budget)

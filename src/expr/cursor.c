@@ -146,11 +146,11 @@ fr_expr_id fr_parser_name(parser *p, const char *what)
         return fr_parser_expected(p, what);
     const size_t length = word_length(p);
     if (length >= FR_EXPR_NAME_BYTES)
-        return fr_parser_fail(p, p->at, FR_EFORMAT, "a name of %zu characters, %d is the most", length,
-                              FR_EXPR_NAME_BYTES - 1);
+        return fr_parser_fail(p, p->at, FR_EFORMAT, "a name of %zu characters, %d is the most",
+                              length, FR_EXPR_NAME_BYTES - 1);
     if (fr_word_is_reserved(word))
-        return fr_parser_fail(p, p->at, FR_EFORMAT, "expected %s, found '%s', a word of the language",
-                              what, word);
+        return fr_parser_fail(p, p->at, FR_EFORMAT,
+                              "expected %s, found '%s', a word of the language", what, word);
     const fr_expr_id id = fr_parser_made(p, p->at, fr_expr_name(p->pool, word));
     p->at += length;
     return id;

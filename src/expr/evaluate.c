@@ -50,8 +50,8 @@ static fr_status count_values(const fr_expr_view *v, int64_t *count)
     for (int d = 0; d < v->rank; d++)
         *count *= v->ranges[d].high - v->ranges[d].low;
     if (*count > MOST_VALUES)
-        return fr_fail(FR_ENOMEM, "%s has %" PRId64 " values, the interpreter holds %" PRId64
-                                  " at most",
+        return fr_fail(FR_ENOMEM,
+                       "%s has %" PRId64 " values, the interpreter holds %" PRId64 " at most",
                        v->name != NULL ? v->name : "a scope", *count, MOST_VALUES);
     return FR_OK;
 }
@@ -101,14 +101,14 @@ static void find_linear_offset(const evaluation *e, const fr_expr_view *scope, s
         const fr_expr_view index = fr_expr_look(e->pool, id);
         const fr_expr_range range = s->from.ranges[d];
         int64_t least, greatest;
-        if (!fr_expr_index_bounds(e->pool, id, scope->ranges, scope->rank + scope->n_reduced, &least,
-                                  &greatest) ||
+        if (!fr_expr_index_bounds(e->pool, id, scope->ranges, scope->rank + scope->n_reduced,
+                                  &least, &greatest) ||
             least < range.low || greatest >= range.high ||
             !add_scaled(&s->base, index.constant - range.low, stride))
             return;
         for (int i = 0; i < index.n_terms; i++)
-            if (index.terms[i].of >= FIRST_ID ||
-                !add_scaled(&s->per_iterator[index.terms[i].of], index.terms[i].coefficient, stride))
+            if (index.terms[i].of >= FIRST_ID || !add_scaled(&s->per_iterator[index.terms[i].of],
+                                                             index.terms[i].coefficient, stride))
                 return;
         stride *= range.high - range.low;
     }
@@ -160,8 +160,8 @@ static fr_number read_number(const evaluation *e, const step *s, const int64_t *
 }
 
 /* The body's value at a point: that of the last step. */
-static fr_status run_steps(const evaluation *e, const step *steps, uint32_t n_steps, const int64_t *point,
-                           int n, fr_number *slots)
+static fr_status run_steps(const evaluation *e, const step *steps, uint32_t n_steps,
+                           const int64_t *point, int n, fr_number *slots)
 {
     const fr_arithmetic *arithmetic = e->arithmetic;
     for (uint32_t i = 0; i < n_steps; i++) {
@@ -252,8 +252,9 @@ done:
 
 /* ---- inputs and outputs ---- */
 
-static fr_status load_input(const evaluation *e, const fr_expr_view *tensor, const char *const names[],
-                            const fr_tensor *const inputs[], int n, fr_number **numbers)
+static fr_status load_input(const evaluation *e, const fr_expr_view *tensor,
+                            const char *const names[], const fr_tensor *const inputs[], int n,
+                            fr_number **numbers)
 {
     for (int i = 0; i < n; i++) {
         if (strcmp(names[i], tensor->name) != 0)
@@ -291,7 +292,8 @@ static fr_status evaluate(const fr_expr *expr, const fr_arithmetic *arithmetic,
     fr_status status;
     FR_TRY(fr_expr_check(expr));
     if (rank > FR_MAX_RANK)
-        FR_TRY(fr_fail(FR_ENOTSUP, "the output has %d dimensions, %d is the most", rank, FR_MAX_RANK));
+        FR_TRY(
+            fr_fail(FR_ENOTSUP, "the output has %d dimensions, %d is the most", rank, FR_MAX_RANK));
     FR_TRY(fr_pool_collect(expr->pool, expr->root, false, &nodes));
     FR_TRY(fr_alloc(nodes.n, sizeof *e.buffers, "values of an expression", &e.buffers));
     for (uint32_t i = 0; i < nodes.n; i++) {
@@ -324,7 +326,8 @@ fr_status fr_expr_evaluate(const fr_expr *expr, const char *const names[],
 }
 
 fr_status fr_expr_evaluate_exact(const fr_expr *expr, const char *const names[],
-                                 const fr_tensor *const inputs[], int n, uint64_t seed, fr_tensor *out)
+                                 const fr_tensor *const inputs[], int n, uint64_t seed,
+                                 fr_tensor *out)
 {
     const fr_arithmetic arithmetic = fr_exact_arithmetic(seed);
     return evaluate(expr, &arithmetic, names, inputs, n, out);

@@ -58,8 +58,8 @@ static void enumerate(const fr_expr_pool *pool, fr_expr_id index, const int *use
     }
 }
 
-fr_status fr_index_extent(const fr_expr_pool *pool, fr_expr_id index, const fr_expr_range *ranges, int n,
-                          int64_t *budget, fr_extent *extent)
+fr_status fr_index_extent(const fr_expr_pool *pool, fr_expr_id index, const fr_expr_range *ranges,
+                          int n, int64_t *budget, fr_extent *extent)
 {
     *extent = (fr_extent){0};
     for (int i = 0; i < n; i++)
@@ -99,11 +99,11 @@ const char *fr_point_text(const fr_expr_pool *pool, fr_expr_id index, const int6
         if ((iterators >> i & 1) == 0)
             continue;
         const char *comma = used > 0 ? ", " : "";
-        const int written =
-            names != NULL && names[i] != 0
-                ? snprintf(buffer + used, bytes - used, "%s%s=%" PRId64, comma,
-                           fr_expr_look(pool, (fr_expr_id)names[i]).name, values[i])
-                : snprintf(buffer + used, bytes - used, "%siterator %d=%" PRId64, comma, i, values[i]);
+        const int written = names != NULL && names[i] != 0
+                                ? snprintf(buffer + used, bytes - used, "%s%s=%" PRId64, comma,
+                                           fr_expr_look(pool, (fr_expr_id)names[i]).name, values[i])
+                                : snprintf(buffer + used, bytes - used, "%siterator %d=%" PRId64,
+                                           comma, i, values[i]);
         used += (size_t)written;
     }
     if (buffer[0] == 0)

@@ -21,8 +21,8 @@ enum { FR_EXTENT_BUDGET = 1 << 20 };
 
 /** Exact where the index is affine, or takes at most *budget points (which is lowered by them).
  * FR_ERANGE where values leave +-2^61. */
-fr_status fr_index_extent(const fr_expr_pool *pool, fr_expr_id index, const fr_expr_range *ranges, int n,
-                          int64_t *budget, fr_extent *extent) FR_MUST_USE;
+fr_status fr_index_extent(const fr_expr_pool *pool, fr_expr_id index, const fr_expr_range *ranges,
+                          int n, int64_t *budget, fr_extent *extent) FR_MUST_USE;
 
 /** Writes "h=0, r=2" for the iterators that occur in the index; returns buffer. `names` are ids of
  * NAME nodes or 0. */

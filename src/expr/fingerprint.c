@@ -11,7 +11,8 @@
  * unequal expressions equal.
  *
  * Hashing the body: operands of + and * are collected through nested ones and summed up, so that
- * their order and grouping do not count; signs move outwards. Scopes are closed and hashed once each.
+ * their order and grouping do not count; signs move outwards. Scopes are closed and hashed once
+ * each.
  */
 #include <frugal/expr.h>
 
@@ -22,7 +23,8 @@
 
 enum { MOST_TRIALS = 64 };
 
-/* A scalar is plus or minus what is hashed: so -a * b, a * -b and -(a * b) are one, as are a - b and
+/* A scalar is plus or minus what is hashed: so -a * b, a * -b and -(a * b) are one, as are a - b
+ * and
  * -(b - a). Other nodes are never negative. */
 typedef struct signed_hash {
     fr_fingerprint hash;
@@ -53,7 +55,8 @@ enum {
 
 static fr_fingerprint start(uint64_t salt)
 {
-    return fr_stir((fr_fingerprint){UINT64_C(0x243F6A8885A308D3), UINT64_C(0x13198A2E03707344)}, salt);
+    return fr_stir((fr_fingerprint){UINT64_C(0x243F6A8885A308D3), UINT64_C(0x13198A2E03707344)},
+                   salt);
 }
 
 /* The sum does not depend on the order of what is added. */
@@ -161,9 +164,9 @@ static fr_fingerprint hash_index(const colouring *c, const fr_expr_view *index, 
     for (int i = 0; i < index->n_terms; i++) {
         const int64_t of = index->terms[i].of;
         const fr_fingerprint part = of < FIRST_ID ? own[of] : hash_of(c, (fr_expr_id)of);
-        total = plus(total, fr_stir_hash(fr_stir(start(FR_EXPR_INDEX),
-                                                 (uint64_t)index->terms[i].coefficient),
-                                         part));
+        total = plus(
+            total, fr_stir_hash(
+                       fr_stir(start(FR_EXPR_INDEX), (uint64_t)index->terms[i].coefficient), part));
     }
     return fr_stir_hash(fr_stir(start(FR_EXPR_INDEX), (uint64_t)index->constant), total);
 }
@@ -172,23 +175,19 @@ static signed_hash hash_scalar(const colouring *c, fr_expr_id id, const fr_expr_
 {
     signed_hash out = {start((uint64_t)node->kind), false};
     switch (node->kind) {
-    case FR_EXPR_NUMBER:
-        return hash_number(node->number);
+    case FR_EXPR_NUMBER: return hash_number(node->number);
     case FR_EXPR_READ:
         out.hash = fr_stir_hash(out.hash, hash_of(c, node->source));
         for (int d = 0; d < node->rank; d++)
             out.hash = fr_stir_hash(out.hash, hash_of(c, (fr_expr_id)node->indices[d]));
         break;
     case FR_EXPR_ADD:
-    case FR_EXPR_SUBTRACT:
-        return hash_sum(c, id);
+    case FR_EXPR_SUBTRACT: return hash_sum(c, id);
     case FR_EXPR_NEGATE:
         out = signed_hash_of(c, node->operands[0]);
         out.is_negative = !out.is_negative;
         break;
-    case FR_EXPR_MULTIPLY:
-        collect_factors(c, id, &out);
-        break;
+    case FR_EXPR_MULTIPLY: collect_factors(c, id, &out); break;
     case FR_EXPR_DIVIDE: {
         const signed_hash a = signed_hash_of(c, node->operands[0]);
         const signed_hash b = signed_hash_of(c, node->operands[1]);
@@ -208,18 +207,14 @@ static signed_hash hash_node(const colouring *c, fr_expr_id id, const colours ow
     const fr_expr_view node = fr_expr_look(c->pool, id);
     const fr_fingerprint hash = start((uint64_t)node.kind);
     switch (node.kind) {
-    case FR_EXPR_INDEX:
-        return (signed_hash){hash_index(c, &node, own), false};
+    case FR_EXPR_INDEX: return (signed_hash){hash_index(c, &node, own), false};
     case FR_EXPR_FLOOR:
     case FR_EXPR_MODULO:
         return (signed_hash){
             fr_stir(fr_stir_hash(hash, hash_of(c, node.index)), (uint64_t)node.divisor), false};
-    case FR_EXPR_SCOPE:
-        return (signed_hash){fr_pool_node(c->pool, id)->fingerprint, false};
-    case FR_EXPR_TENSOR:
-        return (signed_hash){fr_pool_node(c->pool, id)->hash, false};
-    default:
-        return hash_scalar(c, id, &node);
+    case FR_EXPR_SCOPE: return (signed_hash){fr_pool_node(c->pool, id)->fingerprint, false};
+    case FR_EXPR_TENSOR: return (signed_hash){fr_pool_node(c->pool, id)->hash, false};
+    default: return hash_scalar(c, id, &node);
     }
 }
 

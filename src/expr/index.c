@@ -156,8 +156,9 @@ static fr_expr_id finish(fr_expr_pool *pool, sum *s)
     while (!s->failed && join_split(s, pool))
         continue;
     if (s->failed)
-        return fr_pool_fail(pool, fr_fail(FR_ERANGE, "an index has more than %d terms or numbers "
-                                                     "beyond 64 bits",
+        return fr_pool_fail(pool, fr_fail(FR_ERANGE,
+                                          "an index has more than %d terms or numbers "
+                                          "beyond 64 bits",
                                           (int)FR_INDEX_TERMS));
     for (int i = 1; i < s->n; i++) { /* insertion: a handful of terms */
         const fr_expr_term term = s->terms[i];
@@ -195,9 +196,8 @@ fr_expr_id fr_expr_index(fr_expr_pool *pool, int64_t constant, const fr_expr_ter
         if (of < 0 || of > UINT32_MAX ||
             (of >= FIRST_ID && !is_atom(pool, of, FR_EXPR_FLOOR, &e, &d) &&
              !is_atom(pool, of, FR_EXPR_MODULO, &e, &d)))
-            return fr_pool_fail(pool, fr_fail(FR_EINVAL,
-                                              "%" PRId64 " is neither an iterator nor a division",
-                                              of));
+            return fr_pool_fail(
+                pool, fr_fail(FR_EINVAL, "%" PRId64 " is neither an iterator nor a division", of));
         add_term(&s, terms[i].coefficient, of);
     }
     return finish(pool, &s);
@@ -248,17 +248,19 @@ static bool is_divisor(fr_expr_pool *pool, int64_t d)
 {
     if (d > 0 && d <= FR_INDEX_LIMIT)
         return true;
-    (void)fr_pool_fail(pool, fr_fail(FR_ERANGE, "an index is divided by %" PRId64
-                                                ", which is not within 1..2^61",
-                                     d));
+    (void)fr_pool_fail(
+        pool,
+        fr_fail(FR_ERANGE, "an index is divided by %" PRId64 ", which is not within 1..2^61", d));
     return false;
 }
 
-static fr_expr_id make_atom(fr_expr_pool *pool, fr_expr_kind kind, fr_expr_id index, int64_t divisor)
+static fr_expr_id make_atom(fr_expr_pool *pool, fr_expr_kind kind, fr_expr_id index,
+                            int64_t divisor)
 {
     if (fr_pool_node(pool, index)->depth > MOST_DEPTH)
-        return fr_pool_fail(pool, fr_fail(FR_ERANGE, "the divisions of an index nest deeper than %d",
-                                          (int)MOST_DEPTH / 2));
+        return fr_pool_fail(pool,
+                            fr_fail(FR_ERANGE, "the divisions of an index nest deeper than %d",
+                                    (int)MOST_DEPTH / 2));
     const fr_expr_id atom = fr_pool_intern(pool, kind, (int64_t[]){index, divisor}, 2, 0);
     return atom == 0 ? 0 : fr_expr_index(pool, 0, &(fr_expr_term){1, atom}, 1);
 }

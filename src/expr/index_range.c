@@ -1,10 +1,11 @@
 /*
- * index_range.c: what an index is worth on given values or ranges of its iterators, and rewriting it.
+ * index_range.c: what an index is worth on given values or ranges of its iterators, and rewriting
+ * it.
  *
  * Bounds are intervals: exact for affine indices, and else never too narrow, because an iterator
- * that occurs twice is taken for two. Simplifying uses them to drop divisions that do nothing on the
- * ranges. Everything that changes an index goes through the constructors of index.c, so results are
- * canonical.
+ * that occurs twice is taken for two. Simplifying uses them to drop divisions that do nothing on
+ * the ranges. Everything that changes an index goes through the constructors of index.c, so results
+ * are canonical.
  */
 #include "expr/pool.h"
 
@@ -30,8 +31,8 @@ int64_t fr_expr_index_value(const fr_expr_pool *pool, fr_expr_id a, const int64_
     return value;
 }
 
-static bool atom_bounds(const fr_expr_pool *pool, fr_expr_id atom, const fr_expr_range *ranges, int n,
-                        int64_t *least, int64_t *greatest)
+static bool atom_bounds(const fr_expr_pool *pool, fr_expr_id atom, const fr_expr_range *ranges,
+                        int n, int64_t *least, int64_t *greatest)
 {
     const pool_node *node = fr_pool_node(pool, atom);
     const int64_t d = node->words[1];
@@ -51,8 +52,8 @@ static bool atom_bounds(const fr_expr_pool *pool, fr_expr_id atom, const fr_expr
     return true;
 }
 
-bool fr_expr_index_bounds(const fr_expr_pool *pool, fr_expr_id a, const fr_expr_range *ranges, int n,
-                          int64_t *least, int64_t *greatest)
+bool fr_expr_index_bounds(const fr_expr_pool *pool, fr_expr_id a, const fr_expr_range *ranges,
+                          int n, int64_t *least, int64_t *greatest)
 {
     const fr_expr_view v = fr_expr_look(pool, a);
     int64_t low = v.constant, high = v.constant;
@@ -68,7 +69,8 @@ bool fr_expr_index_bounds(const fr_expr_pool *pool, fr_expr_id a, const fr_expr_
         } else if (!atom_bounds(pool, (fr_expr_id)of, ranges, n, &from, &to)) {
             return false;
         }
-        fits &= !__builtin_mul_overflow(c, from, &at_from) && !__builtin_mul_overflow(c, to, &at_to);
+        fits &=
+            !__builtin_mul_overflow(c, from, &at_from) && !__builtin_mul_overflow(c, to, &at_to);
         if (!fits)
             return false;
         fits &= !__builtin_add_overflow(low, c > 0 ? at_from : at_to, &low);
@@ -81,7 +83,8 @@ bool fr_expr_index_bounds(const fr_expr_pool *pool, fr_expr_id a, const fr_expr_
 
 /* ---- rewriting ---- */
 
-static fr_expr_id substitute_in_atom(fr_expr_pool *pool, fr_expr_id atom, const fr_expr_id *with, int n)
+static fr_expr_id substitute_in_atom(fr_expr_pool *pool, fr_expr_id atom, const fr_expr_id *with,
+                                     int n)
 {
     const fr_expr_view view = fr_expr_look(pool, atom);
     const fr_expr_id inside = fr_expr_index_substitute(pool, view.index, with, n);
@@ -145,13 +148,14 @@ static fr_expr_id divide_small_rest(fr_expr_pool *pool, fr_expr_kind kind, fr_ex
             return fr_expr_index_floor(pool, large, d / g);
         const fr_expr_id inside =
             fr_expr_index_scale(pool, fr_expr_index_modulo(pool, large, d / g), g);
-        return fr_expr_index_add(
-            pool, fr_expr_index_add(pool, inside, small), fr_expr_index_constant(pool, -g * k));
+        return fr_expr_index_add(pool, fr_expr_index_add(pool, inside, small),
+                                 fr_expr_index_constant(pool, -g * k));
     }
     return 0;
 }
 
-static fr_expr_id simplify_atom(fr_expr_pool *pool, fr_expr_id atom, const fr_expr_range *ranges, int n)
+static fr_expr_id simplify_atom(fr_expr_pool *pool, fr_expr_id atom, const fr_expr_range *ranges,
+                                int n)
 {
     const fr_status before = pool->status;
     const fr_expr_kind kind = fr_pool_kind(pool, atom);
@@ -172,10 +176,12 @@ static fr_expr_id simplify_atom(fr_expr_pool *pool, fr_expr_id atom, const fr_ex
             return divided;
         pool->status = before; /* an attempt that did not fit 64 bits is no failure */
     }
-    return kind == FR_EXPR_FLOOR ? fr_expr_index_floor(pool, e, d) : fr_expr_index_modulo(pool, e, d);
+    return kind == FR_EXPR_FLOOR ? fr_expr_index_floor(pool, e, d)
+                                 : fr_expr_index_modulo(pool, e, d);
 }
 
-fr_expr_id fr_expr_index_simplify(fr_expr_pool *pool, fr_expr_id a, const fr_expr_range *ranges, int n)
+fr_expr_id fr_expr_index_simplify(fr_expr_pool *pool, fr_expr_id a, const fr_expr_range *ranges,
+                                  int n)
 {
     if (!fr_pool_is_index(pool, a))
         return 0;
@@ -185,9 +191,8 @@ fr_expr_id fr_expr_index_simplify(fr_expr_pool *pool, fr_expr_id a, const fr_exp
         fr_expr_id result = fr_expr_index_constant(pool, v.constant);
         for (int i = 0; i < v.n_terms; i++) {
             const int64_t of = v.terms[i].of;
-            const fr_expr_id part = of < FIRST_ID
-                                        ? fr_expr_index_iterator(pool, (int)of)
-                                        : simplify_atom(pool, (fr_expr_id)of, ranges, n);
+            const fr_expr_id part = of < FIRST_ID ? fr_expr_index_iterator(pool, (int)of)
+                                                  : simplify_atom(pool, (fr_expr_id)of, ranges, n);
             result = fr_expr_index_add(pool, result,
                                        fr_expr_index_scale(pool, part, v.terms[i].coefficient));
         }

@@ -35,9 +35,7 @@ fr_expr_view fr_expr_look(const fr_expr_pool *pool, fr_expr_id id)
     const int64_t *words = node->words;
     view.iterators = node->iterators;
     switch (view.kind) {
-    case FR_EXPR_NAME:
-        view.name = (const char *)words;
-        break;
+    case FR_EXPR_NAME: view.name = (const char *)words; break;
     case FR_EXPR_INDEX:
         view.constant = words[0];
         view.n_terms = (int)(node->n_words / 2);
@@ -63,9 +61,7 @@ fr_expr_view fr_expr_look(const fr_expr_pool *pool, fr_expr_id id)
         view.padding = padding_at(words + 4 + 2 * (view.rank + view.n_reduced));
         view.names = words + node->n_words;
         break;
-    case FR_EXPR_NUMBER:
-        memcpy(&view.number, words, sizeof view.number);
-        break;
+    case FR_EXPR_NUMBER: memcpy(&view.number, words, sizeof view.number); break;
     case FR_EXPR_READ:
         view.source = (fr_expr_id)words[0];
         view.rank = (int)node->n_words - 1;
@@ -88,8 +84,8 @@ fr_expr_id fr_expr_tensor(fr_expr_pool *pool, const char *name, int rank, const 
                           const fr_expr_padding *padding)
 {
     if (rank < 0 || rank > FR_MAX_RANK)
-        return fr_pool_fail(pool, fr_fail(FR_ESHAPE, "%s has %d dimensions, not 0 to %d", name, rank,
-                                          FR_MAX_RANK));
+        return fr_pool_fail(
+            pool, fr_fail(FR_ESHAPE, "%s has %d dimensions, not 0 to %d", name, rank, FR_MAX_RANK));
     int64_t words[1 + 4 * FR_MAX_RANK] = {0}, count = 1;
     words[0] = fr_expr_name(pool, name);
     if (words[0] == 0)
@@ -98,12 +94,14 @@ fr_expr_id fr_expr_tensor(fr_expr_pool *pool, const char *name, int rank, const 
         const fr_expr_padding p = padding != NULL ? padding[d] : (fr_expr_padding){0, 0};
         if (shape[d] < 0 || shape[d] > most_extent || !fr_multiply(count, shape[d], &count) ||
             count > most_points)
-            return fr_pool_fail(pool, fr_fail(FR_ESHAPE, "%s: size %" PRId64 " of dimension %d is "
-                                                         "below 0 or too large",
+            return fr_pool_fail(pool, fr_fail(FR_ESHAPE,
+                                              "%s: size %" PRId64 " of dimension %d is "
+                                              "below 0 or too large",
                                               name, shape[d], d));
         if (!is_padding(p))
-            return fr_pool_fail(pool, fr_fail(FR_ERANGE, "%s: padding %" PRId64 ":%" PRId64
-                                                         " of dimension %d is below 0 or too large",
+            return fr_pool_fail(pool, fr_fail(FR_ERANGE,
+                                              "%s: padding %" PRId64 ":%" PRId64
+                                              " of dimension %d is below 0 or too large",
                                               name, p.low, p.high, d));
         words[2 + 2 * d] = shape[d];
         words[1 + 2 * rank + 2 * d] = p.low;
@@ -128,20 +126,24 @@ fr_expr_id fr_expr_read(fr_expr_pool *pool, fr_expr_id source, const fr_expr_id 
     if (source == 0)
         return 0;
     if (view.kind != FR_EXPR_TENSOR && view.kind != FR_EXPR_SCOPE)
-        return fr_pool_fail(pool, fr_fail(FR_EINVAL, "node %" PRIu32 " cannot be read: it is neither "
-                                                     "a tensor nor a scope",
+        return fr_pool_fail(pool, fr_fail(FR_EINVAL,
+                                          "node %" PRIu32 " cannot be read: it is neither "
+                                          "a tensor nor a scope",
                                           source));
     if (view.rank != rank)
-        return fr_pool_fail(pool, fr_fail(FR_ESHAPE, "%s has %d dimensions and is read with %d "
-                                                     "indices",
-                                          view.name != NULL ? view.name : "a scope", view.rank, rank));
+        return fr_pool_fail(pool,
+                            fr_fail(FR_ESHAPE,
+                                    "%s has %d dimensions and is read with %d "
+                                    "indices",
+                                    view.name != NULL ? view.name : "a scope", view.rank, rank));
     int64_t words[1 + FR_EXPR_ITERATORS];
     words[0] = source;
     for (int d = 0; d < rank; d++) {
         if (indices[d] == 0)
             return 0;
         if (fr_pool_kind(pool, indices[d]) != FR_EXPR_INDEX)
-            return fr_pool_fail(pool, fr_fail(FR_EINVAL, "node %" PRIu32 " is no index", indices[d]));
+            return fr_pool_fail(pool,
+                                fr_fail(FR_EINVAL, "node %" PRIu32 " is no index", indices[d]));
         words[1 + d] = indices[d];
     }
     return fr_pool_intern(pool, FR_EXPR_READ, words, 1 + (uint32_t)rank, 0);
@@ -162,7 +164,8 @@ fr_expr_id fr_expr_unary(fr_expr_pool *pool, fr_expr_kind kind, fr_expr_id a)
     if (!is_scalar(pool, a))
         return 0;
     if (!fr_kind_is_unary(kind))
-        return fr_pool_fail(pool, fr_fail(FR_EINVAL, "%d is no function of one operand", (int)kind));
+        return fr_pool_fail(pool,
+                            fr_fail(FR_EINVAL, "%d is no function of one operand", (int)kind));
     if (kind == FR_EXPR_NEGATE && fr_pool_kind(pool, a) == FR_EXPR_NUMBER)
         return fr_expr_number(pool, -fr_expr_look(pool, a).number);
     return fr_pool_intern(pool, kind, (int64_t[]){a}, 1, 0);
@@ -173,7 +176,8 @@ fr_expr_id fr_expr_binary(fr_expr_pool *pool, fr_expr_kind kind, fr_expr_id a, f
     if (!is_scalar(pool, a) || !is_scalar(pool, b))
         return 0;
     if (!fr_kind_is_binary(kind))
-        return fr_pool_fail(pool, fr_fail(FR_EINVAL, "%d is no operator of two operands", (int)kind));
+        return fr_pool_fail(pool,
+                            fr_fail(FR_EINVAL, "%d is no operator of two operands", (int)kind));
     return fr_pool_intern(pool, kind, (int64_t[]){a, b}, 2, 0);
 }
 
@@ -203,7 +207,8 @@ static fr_status check_parts(const fr_expr_pool *pool, const fr_expr_scope_parts
             return fr_fail(FR_ERANGE, "padding %" PRId64 ":%" PRId64 " is below 0 or too large",
                            parts->padding[i].low, parts->padding[i].high);
     if (!fr_kind_is_scalar(fr_pool_kind(pool, parts->body)))
-        return fr_fail(FR_EINVAL, "node %" PRIu32 " is no scalar, so no body of a scope", parts->body);
+        return fr_fail(FR_EINVAL, "node %" PRIu32 " is no scalar, so no body of a scope",
+                       parts->body);
     const uint64_t own = n == 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1;
     if ((fr_pool_node(pool, parts->body)->iterators & ~own) != 0)
         return fr_fail(FR_EINVAL, "the body of a scope of %d iterators mentions another", n);

@@ -40,8 +40,9 @@ static bool parse_range(parser *p, const char *place, fr_expr_range *range)
     }
     if (range->high >= range->low)
         return true;
-    (void)fr_parser_fail(p, place, FR_ERANGE, "the range %" PRId64 "..%" PRId64 " ends before it starts",
-                         range->low, range->high);
+    (void)fr_parser_fail(p, place, FR_ERANGE,
+                         "the range %" PRId64 "..%" PRId64 " ends before it starts", range->low,
+                         range->high);
     return false;
 }
 
@@ -59,7 +60,8 @@ static bool parse_iterators(parser *p, parsed_scope *scope)
         const char *const word = fr_expr_look(p->pool, name).name;
         for (int i = 0; i < scope->n; i++)
             if (scope->names[i] == name) {
-                (void)fr_parser_fail(p, place, FR_EFORMAT, "the iterator '%s' is there already", word);
+                (void)fr_parser_fail(p, place, FR_EFORMAT, "the iterator '%s' is there already",
+                                     word);
                 return false;
             }
         if (scope->n == FR_EXPR_ITERATORS) {
@@ -107,11 +109,12 @@ static fr_expr_id gather_read(parser *p, const char *place, parsed_tensor *tenso
     if (tensor->rank < 0)
         tensor->rank = n;
     if (n > FR_MAX_RANK)
-        return fr_parser_fail(p, place, FR_ESHAPE, "%s is read with %d indices, %d is the most", name, n,
-                              FR_MAX_RANK);
+        return fr_parser_fail(p, place, FR_ESHAPE, "%s is read with %d indices, %d is the most",
+                              name, n, FR_MAX_RANK);
     if (tensor->rank != n)
-        return fr_parser_fail(p, place, FR_ESHAPE, "%s is read with %d indices here, with %d before",
-                              name, n, tensor->rank);
+        return fr_parser_fail(p, place, FR_ESHAPE,
+                              "%s is read with %d indices here, with %d before", name, n,
+                              tensor->rank);
     for (int d = 0; d < n; d++) {
         fr_extent extent;
         const fr_status status = fr_index_extent(p->pool, indices[d], p->scope->ranges, p->scope->n,
@@ -209,7 +212,8 @@ static fr_expr_id parse_number(parser *p)
     memcpy(digits, place, length);
     digits[length] = 0;
     if (!fr_parse_double(digits, &number))
-        return fr_parser_fail(p, place, FR_ERANGE, "the number '%.40s' does not fit a double", digits);
+        return fr_parser_fail(p, place, FR_ERANGE, "the number '%.40s' does not fit a double",
+                              digits);
     p->at = at;
     return fr_parser_made(p, place, fr_expr_number(p->pool, number));
 }
@@ -275,9 +279,10 @@ static fr_expr_id parse_product(parser *p)
             return result;
         const fr_expr_id right = parse_unary(p);
         if (p->status == FR_OK)
-            result = fr_parser_made(p, place,
-                                    fr_expr_binary(p->pool, divides ? FR_EXPR_DIVIDE : FR_EXPR_MULTIPLY,
-                                                   result, right));
+            result =
+                fr_parser_made(p, place,
+                               fr_expr_binary(p->pool, divides ? FR_EXPR_DIVIDE : FR_EXPR_MULTIPLY,
+                                              result, right));
     }
     return 0;
 }
@@ -293,9 +298,9 @@ static fr_expr_id parse_body(parser *p)
             return result;
         const fr_expr_id right = parse_product(p);
         if (p->status == FR_OK)
-            result = fr_parser_made(p, place,
-                                    fr_expr_binary(p->pool, subtracts ? FR_EXPR_SUBTRACT : FR_EXPR_ADD,
-                                                   result, right));
+            result = fr_parser_made(
+                p, place,
+                fr_expr_binary(p->pool, subtracts ? FR_EXPR_SUBTRACT : FR_EXPR_ADD, result, right));
     }
     return 0;
 }
@@ -308,10 +313,8 @@ static fr_expr_id parse_scope(parser *p, bool is_outermost)
     parsed_scope scope = {0};
     parsed_scope *const outer = p->scope;
     fr_expr_padding padding[FR_EXPR_ITERATORS] = {{0, 0}};
-    fr_expr_scope_parts parts = {.ranges = scope.ranges,
-                                 .padding = padding,
-                                 .names = scope.words,
-                                 .reduction = FR_SUM};
+    fr_expr_scope_parts parts = {
+        .ranges = scope.ranges, .padding = padding, .names = scope.words, .reduction = FR_SUM};
     fr_parser_skip(p);
     const char *const place = p->at;
     if (!fr_parser_need(p, "[", "and iterators at the start of a scope") ||
@@ -320,7 +323,8 @@ static fr_expr_id parse_scope(parser *p, bool is_outermost)
     parts.n_traversed = scope.n;
     if (is_outermost && !fr_parser_need(p, "=", "after the output"))
         return 0;
-    const bool sums = fr_parser_take_word(p, "sum"), takes_max = !sums && fr_parser_take_word(p, "max");
+    const bool sums = fr_parser_take_word(p, "sum"),
+               takes_max = !sums && fr_parser_take_word(p, "max");
     if (sums || takes_max) {
         parts.reduction = sums ? FR_SUM : FR_MAX;
         if (!fr_parser_need(p, "[", "and iterators after a reduction"))
@@ -347,7 +351,8 @@ static fr_expr_id parse_statement(parser *p, fr_expr_id *name)
 {
     fr_parser_skip(p);
     const bool is_bare = fr_parser_sees(p, "[");
-    *name = is_bare ? fr_expr_name(p->pool, "O") : fr_parser_name(p, "the name of the output or '['");
+    *name =
+        is_bare ? fr_expr_name(p->pool, "O") : fr_parser_name(p, "the name of the output or '['");
     if (fr_parser_made(p, p->at, *name) == 0)
         return 0;
     const fr_expr_id root = parse_scope(p, !is_bare);
@@ -381,10 +386,10 @@ static void make_gathered_tensors(parser *p)
     for (int i = 0; i < p->n_tensors && p->status == FR_OK; i++) {
         parsed_tensor *tensor = &p->tensors[i];
         if (tensor->node == 0)
-            tensor->node = fr_parser_made(p, tensor->place,
-                                          fr_expr_tensor(p->pool,
-                                                         fr_expr_look(p->pool, tensor->name).name,
-                                                         tensor->rank, tensor->shape, NULL));
+            tensor->node =
+                fr_parser_made(p, tensor->place,
+                               fr_expr_tensor(p->pool, fr_expr_look(p->pool, tensor->name).name,
+                                              tensor->rank, tensor->shape, NULL));
     }
 }
 

@@ -51,7 +51,8 @@ static fr_expr_id parse_factor(parser *p)
             return 0;
         const fr_expr_id operand = parse_factor(p);
         p->nesting--;
-        return operand == 0 ? 0 : fr_parser_made(p, place, fr_expr_index_scale(p->pool, operand, -1));
+        return operand == 0 ? 0
+                            : fr_parser_made(p, place, fr_expr_index_scale(p->pool, operand, -1));
     }
     char word[FR_EXPR_NAME_BYTES];
     if (!fr_parser_word(p, word))

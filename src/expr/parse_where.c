@@ -33,8 +33,7 @@ bool fr_parser_padding(parser *p, int n, const char *of, fr_expr_padding *paddin
         if (!fr_parser_integer(p, false, "a padding: one number, or low:high", &pad.low))
             return false;
         pad.high = pad.low;
-        if (fr_parser_take(p, ":") &&
-            !fr_parser_integer(p, false, "the padding above", &pad.high))
+        if (fr_parser_take(p, ":") && !fr_parser_integer(p, false, "the padding above", &pad.high))
             return false;
         if (given < n)
             padding[given] = pad;
@@ -42,7 +41,8 @@ bool fr_parser_padding(parser *p, int n, const char *of, fr_expr_padding *paddin
     } while (fr_parser_take(p, ","));
     if (given == n)
         return true;
-    (void)fr_parser_fail(p, place, FR_ESHAPE, "%d paddings for the %d dimensions of %s", given, n, of);
+    (void)fr_parser_fail(p, place, FR_ESHAPE, "%d paddings for the %d dimensions of %s", given, n,
+                         of);
     return false;
 }
 

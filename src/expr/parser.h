@@ -2,8 +2,9 @@
  * parser.h: what the parts of the parser share: a place in the text, the iterators in sight, the
  * tensors met.
  *
- * Parsing has no separate tokens: each part skips blanks and looks at the next characters. The first
- * mistake is kept in `status` (its sentence begins with the column), and everything returns at once.
+ * Parsing has no separate tokens: each part skips blanks and looks at the next characters. The
+ * first mistake is kept in `status` (its sentence begins with the column), and everything returns
+ * at once.
  */
 #ifndef FR_EXPR_PARSER_H
 #define FR_EXPR_PARSER_H

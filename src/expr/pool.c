@@ -102,20 +102,15 @@ void fr_pool_operands(const fr_expr_pool *pool, fr_expr_id id, fr_visit *visit, 
     case FR_EXPR_NAME:
     case FR_EXPR_TENSOR:
     case FR_EXPR_NUMBER:
-    case FR_EXPR_KINDS:
-        break;
+    case FR_EXPR_KINDS: break;
     case FR_EXPR_INDEX:
         for (uint32_t i = 2; i < node->n_words; i += 2)
             if (node->words[i] >= FIRST_ID)
                 visit(context, (fr_expr_id)node->words[i]);
         break;
     case FR_EXPR_FLOOR:
-    case FR_EXPR_MODULO:
-        visit(context, (fr_expr_id)node->words[0]);
-        break;
-    case FR_EXPR_SCOPE:
-        visit(context, (fr_expr_id)node->words[3]);
-        break;
+    case FR_EXPR_MODULO: visit(context, (fr_expr_id)node->words[0]); break;
+    case FR_EXPR_SCOPE: visit(context, (fr_expr_id)node->words[3]); break;
     default: /* READ and operators: nothing but ids */
         for (uint32_t i = 0; i < node->n_words; i++)
             visit(context, (fr_expr_id)node->words[i]);
@@ -128,23 +123,19 @@ static bool is_id(fr_expr_kind kind, const int64_t *words, uint32_t i)
 {
     switch (kind) {
     case FR_EXPR_NAME:
-    case FR_EXPR_NUMBER:
-        return false;
-    case FR_EXPR_INDEX:
-        return i >= 2 && i % 2 == 0 && words[i] >= FIRST_ID;
+    case FR_EXPR_NUMBER: return false;
+    case FR_EXPR_INDEX: return i >= 2 && i % 2 == 0 && words[i] >= FIRST_ID;
     case FR_EXPR_TENSOR:
     case FR_EXPR_FLOOR:
-    case FR_EXPR_MODULO:
-        return i == 0;
-    case FR_EXPR_SCOPE:
-        return i == 3;
-    default:
-        return true;
+    case FR_EXPR_MODULO: return i == 0;
+    case FR_EXPR_SCOPE: return i == 3;
+    default: return true;
     }
 }
 
 /* What a node takes over from its operands. */
-static pool_node describe(const fr_expr_pool *pool, fr_expr_kind kind, const int64_t *words, uint32_t n)
+static pool_node describe(const fr_expr_pool *pool, fr_expr_kind kind, const int64_t *words,
+                          uint32_t n)
 {
     pool_node node = {.kind = (uint8_t)kind, .n_words = n, .depth = 1};
     fr_fingerprint hash = fr_stir((fr_fingerprint){1, 2}, (uint64_t)kind);
@@ -201,16 +192,15 @@ static fr_status make_room(fr_expr_pool *pool)
     return FR_OK;
 }
 
-fr_expr_id fr_pool_intern(fr_expr_pool *pool, fr_expr_kind kind, const int64_t *words, uint32_t n_words,
-                          uint32_t n_extra)
+fr_expr_id fr_pool_intern(fr_expr_pool *pool, fr_expr_kind kind, const int64_t *words,
+                          uint32_t n_words, uint32_t n_extra)
 {
     pool_node node = describe(pool, kind, words, n_words);
     const uint32_t mask = pool->table_size - 1;
     for (uint32_t at = (uint32_t)node.hash.low & mask; pool->table[at] != 0; at = (at + 1) & mask) {
         const pool_node *other = fr_pool_node(pool, pool->table[at]);
         if (other->hash.low == node.hash.low && other->kind == node.kind &&
-            other->n_words == n_words &&
-            memcmp(other->words, words, n_words * sizeof *words) == 0)
+            other->n_words == n_words && memcmp(other->words, words, n_words * sizeof *words) == 0)
             return pool->table[at];
     }
     if (node.depth > FR_EXPR_DEPTH)
@@ -285,7 +275,8 @@ static int compare_ids(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-fr_status fr_pool_collect(const fr_expr_pool *pool, fr_expr_id root, bool within_scope, fr_id_list *list)
+fr_status fr_pool_collect(const fr_expr_pool *pool, fr_expr_id root, bool within_scope,
+                          fr_id_list *list)
 {
     *list = (fr_id_list){0};
     collector c = {.status = FR_OK};

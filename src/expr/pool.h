@@ -57,8 +57,9 @@ static inline pool_node *fr_pool_node(const fr_expr_pool *pool, fr_expr_id id)
 
 static inline fr_expr_kind fr_pool_kind(const fr_expr_pool *pool, fr_expr_id id)
 {
-    return id < FIRST_ID || id - FIRST_ID >= pool->n_nodes ? FR_EXPR_NONE
-                                                           : (fr_expr_kind)fr_pool_node(pool, id)->kind;
+    return id < FIRST_ID || id - FIRST_ID >= pool->n_nodes
+               ? FR_EXPR_NONE
+               : (fr_expr_kind)fr_pool_node(pool, id)->kind;
 }
 
 static inline bool fr_kind_is_scalar(fr_expr_kind kind)
@@ -95,8 +96,8 @@ static inline fr_fingerprint fr_stir_hash(fr_fingerprint hash, fr_fingerprint ot
 }
 
 /** The id of a tuple. The first n_words identify it; n_extra more are kept along. 0 on failure. */
-fr_expr_id fr_pool_intern(fr_expr_pool *pool, fr_expr_kind kind, const int64_t *words, uint32_t n_words,
-                          uint32_t n_extra);
+fr_expr_id fr_pool_intern(fr_expr_pool *pool, fr_expr_kind kind, const int64_t *words,
+                          uint32_t n_words, uint32_t n_extra);
 
 /** Keeps the first failure in the pool and returns 0, to stand behind `return`. */
 fr_expr_id fr_pool_fail(fr_expr_pool *pool, fr_status status);
@@ -117,8 +118,8 @@ typedef struct fr_id_list {
 fr_status fr_pool_collect(const fr_expr_pool *pool, fr_expr_id root, bool within_scope,
                           fr_id_list *list) FR_MUST_USE;
 
-/* Bounds of indices and divisors stay within +-2^61, so that a multiple of a divisor next to a value
- * fits 64 bits. */
+/* Bounds of indices and divisors stay within +-2^61, so that a multiple of a divisor next to a
+ * value fits 64 bits. */
 #define FR_INDEX_LIMIT (INT64_C(1) << 61)
 enum { FR_INDEX_TERMS = 64 }; /* most terms of an index */
 
@@ -136,10 +137,7 @@ static inline int64_t fr_gcd(int64_t a, int64_t b)
 }
 
 /** Floor division, b > 0. */
-static inline int64_t fr_floor_div(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
-}
+static inline int64_t fr_floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 static inline int64_t fr_floor_mod(int64_t a, int64_t b)
 {
     const int64_t rest = a % b;

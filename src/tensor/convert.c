@@ -116,9 +116,7 @@ static void load_doubles(fr_dtype dtype, const void *from, double *to, int64_t n
         for (int64_t i = 0; i < n; i++)
             to[i] = decode(((const uint8_t *)from)[i], &f8e4m3_layout);
         break;
-    default:
-        memcpy(to, from, (size_t)n * sizeof *to);
-        break;
+    default: memcpy(to, from, (size_t)n * sizeof *to); break;
     }
 }
 
@@ -145,9 +143,7 @@ static void load_integers(fr_dtype dtype, const void *from, int64_t *to, int64_t
         for (int64_t i = 0; i < n; i++)
             to[i] = ((const uint32_t *)from)[i];
         break;
-    default:
-        memcpy(to, from, (size_t)n * sizeof *to);
-        break;
+    default: memcpy(to, from, (size_t)n * sizeof *to); break;
     }
 }
 
@@ -190,9 +186,7 @@ static void store_doubles(const double *from, fr_dtype dtype, void *to, int64_t 
         for (int64_t i = 0; i < n; i++)
             ((uint8_t *)to)[i] = (uint8_t)encode(from[i], &f8e4m3_layout);
         break;
-    default:
-        memcpy(to, from, (size_t)n * sizeof *from);
-        break;
+    default: memcpy(to, from, (size_t)n * sizeof *from); break;
     }
 }
 
@@ -223,24 +217,14 @@ static void store_integers(const int64_t *from, bool is_unsigned, fr_dtype dtype
         /* For all but u64, a uint64 above INT64_MAX saturates just as INT64_MAX does. */
         const int64_t x = is_unsigned && from[i] < 0 ? INT64_MAX : from[i];
         switch (dtype) {
-        case FR_I8:
-            ((int8_t *)to)[i] = (int8_t)clamp(x, INT8_MIN, INT8_MAX);
-            break;
-        case FR_U8:
-            ((uint8_t *)to)[i] = (uint8_t)clamp(x, 0, UINT8_MAX);
-            break;
-        case FR_I32:
-            ((int32_t *)to)[i] = (int32_t)clamp(x, INT32_MIN, INT32_MAX);
-            break;
-        case FR_U32:
-            ((uint32_t *)to)[i] = (uint32_t)clamp(x, 0, UINT32_MAX);
-            break;
+        case FR_I8: ((int8_t *)to)[i] = (int8_t)clamp(x, INT8_MIN, INT8_MAX); break;
+        case FR_U8: ((uint8_t *)to)[i] = (uint8_t)clamp(x, 0, UINT8_MAX); break;
+        case FR_I32: ((int32_t *)to)[i] = (int32_t)clamp(x, INT32_MIN, INT32_MAX); break;
+        case FR_U32: ((uint32_t *)to)[i] = (uint32_t)clamp(x, 0, UINT32_MAX); break;
         case FR_U64:
             ((uint64_t *)to)[i] = is_unsigned ? (uint64_t)from[i] : (uint64_t)clamp(x, 0, x);
             break;
-        default:
-            ((int64_t *)to)[i] = x;
-            break;
+        default: ((int64_t *)to)[i] = x; break;
         }
     }
 }

@@ -2,7 +2,8 @@
  * npy.c: NumPy's .npy files.
  *
  *     "\x93NUMPY" | major, minor | header length (2 bytes in 1.x, 4 in 2.x and 3.x) | header | data
- *     header: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), } and spaces up to a newline
+ *     header: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), } and spaces up to a
+ * newline
  *
  * The header is a Python literal; exactly these three keys are read, in any order, and anything
  * else is an error. Nothing is allocated before the data's length, computed from the header, was
@@ -33,8 +34,8 @@ static const struct {
     char kind;
     char bytes;
 } numpy_types[] = {
-    {FR_F32, 'f', '4'}, {FR_F64, 'f', '8'}, {FR_F16, 'f', '2'}, {FR_I8, 'i', '1'},
-    {FR_U8, 'u', '1'},  {FR_I32, 'i', '4'}, {FR_I64, 'i', '8'}, {FR_U32, 'u', '4'},
+    {FR_F32, 'f', '4'}, {FR_F64, 'f', '8'},  {FR_F16, 'f', '2'}, {FR_I8, 'i', '1'},
+    {FR_U8, 'u', '1'},  {FR_I32, 'i', '4'},  {FR_I64, 'i', '8'}, {FR_U32, 'u', '4'},
     {FR_U64, 'u', '8'}, {FR_BOOL, 'b', '1'},
 };
 enum { N_NUMPY_TYPES = sizeof numpy_types / sizeof *numpy_types };
@@ -53,8 +54,8 @@ static size_t print_header(const fr_tensor *tensor, int type, char out[HEADER_BY
     for (int d = 0; d < tensor->rank; d++) {
         /* A tuple of one is written "(3,)". */
         const char *separator = tensor->rank == 1 ? "," : d + 1 < tensor->rank ? ", " : "";
-        used = snprintf(out + end, HEADER_BYTES - end, "%" PRId64 "%s", tensor->shape[d],
-                        separator);
+        used =
+            snprintf(out + end, HEADER_BYTES - end, "%" PRId64 "%s", tensor->shape[d], separator);
         end += (size_t)used;
     }
     used = snprintf(out + end, HEADER_BYTES - end, "), }");
@@ -158,8 +159,9 @@ static fr_status read_descr(cursor *c, header *h)
         if (text[1] != numpy_types[i].kind || text[2] != numpy_types[i].bytes)
             continue;
         if (text[0] == '>' && text[2] != '1')
-            return fr_fail(FR_ENOTSUP, "%s: the data is big-endian ('%.3s'); only little-endian "
-                                       "is read",
+            return fr_fail(FR_ENOTSUP,
+                           "%s: the data is big-endian ('%.3s'); only little-endian "
+                           "is read",
                            c->path, text);
         if (memchr("<>|=", text[0], 4) == NULL) /* '>' of a single byte means nothing */
             break;
@@ -236,7 +238,9 @@ static fr_status read_dictionary(cursor *c, header *h)
         return malformed(c, "its end");
     if (!has_descr || !has_order || !has_shape)
         return fr_fail(FR_EFORMAT, "%s: the npy header lacks '%s'", c->path,
-                       !has_descr ? "descr" : !has_order ? "fortran_order" : "shape");
+                       !has_descr   ? "descr"
+                       : !has_order ? "fortran_order"
+                                    : "shape");
     return FR_OK;
 }
 

@@ -6,7 +6,8 @@
 
 #include <frugal/tensor.h>
 
-/** As fr_npy_read, from `length` bytes; `origin` names them in the sentence. The tensor owns a copy. */
+/** As fr_npy_read, from `length` bytes; `origin` names them in the sentence. The tensor owns a
+ * copy. */
 fr_status fr_npy_parse(const char *origin, const char *bytes, size_t length, fr_tensor *tensor);
 
 #endif

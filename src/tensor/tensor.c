@@ -22,12 +22,10 @@ size_t fr_dtype_bytes(fr_dtype dtype)
 {
     switch (dtype) {
 #define BYTES(name, number, bytes, text)                                                           \
-    case name:                                                                                     \
-        return bytes;
+    case name: return bytes;
         FR_DTYPE_TABLE(BYTES)
 #undef BYTES
-    case FR_NO_DTYPE:
-        break;
+    case FR_NO_DTYPE: break;
     }
     return 0;
 }
@@ -36,12 +34,10 @@ const char *fr_dtype_name(fr_dtype dtype)
 {
     switch (dtype) {
 #define NAME(name, number, bytes, text)                                                            \
-    case name:                                                                                     \
-        return text;
+    case name: return text;
         FR_DTYPE_TABLE(NAME)
 #undef NAME
-    case FR_NO_DTYPE:
-        break;
+    case FR_NO_DTYPE: break;
     }
     return "?";
 }
@@ -79,8 +75,9 @@ static fr_status describe(fr_dtype dtype, int rank, const int64_t *shape, fr_ten
         result.shape[d] = shape[d];
         result.stride[d] = stride;
         if (!fr_multiply(stride, shape[d] > 0 ? shape[d] : 1, &stride))
-            return fr_fail(FR_ESHAPE, "tensor: the product of the sizes from dimension %d on "
-                                      "overflows",
+            return fr_fail(FR_ESHAPE,
+                           "tensor: the product of the sizes from dimension %d on "
+                           "overflows",
                            d);
     }
     if (!fr_multiply(stride, (int64_t)bytes, &total))

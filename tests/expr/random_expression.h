@@ -69,7 +69,8 @@ static inline fr_expr_id make_read(maker *m, const fr_expr_range *ranges, int n,
         for (int d = 0; d < rank; d++)
             points *= (double)(box[d].high - box[d].low);
         if (points < 500)
-            return fr_expr_read(m->pool, make_scope(m, box, padding, rank, depth - 1), indices, rank);
+            return fr_expr_read(m->pool, make_scope(m, box, padding, rank, depth - 1), indices,
+                                rank);
     }
     for (int d = 0; d < rank; d++) {
         const int64_t least = box[d].low - padding[d].low;
@@ -77,10 +78,12 @@ static inline fr_expr_id make_read(maker *m, const fr_expr_range *ranges, int n,
     }
     char name[16];
     (void)snprintf(name, sizeof name, "T%d", m->n_tensors++);
-    return fr_expr_read(m->pool, fr_expr_tensor(m->pool, name, rank, shape, padding), indices, rank);
+    return fr_expr_read(m->pool, fr_expr_tensor(m->pool, name, rank, shape, padding), indices,
+                        rank);
 }
 
-static inline fr_expr_id make_scalar(maker *m, const fr_expr_range *ranges, int n, int depth, int size)
+static inline fr_expr_id make_scalar(maker *m, const fr_expr_range *ranges, int n, int depth,
+                                     int size)
 {
     static const double numbers[] = {0, 1, -1, 2, 0.5, 0.1, -3.25e-7, 1e300, 123456789, 1.0 / 3};
     const int64_t choice = size <= 0 ? draw(m, 0, 3) : draw(m, 0, 9);
@@ -101,7 +104,8 @@ static inline fr_expr_id make_scalar(maker *m, const fr_expr_range *ranges, int 
 static inline fr_expr_id make_scope(maker *m, const fr_expr_range *ranges,
                                     const fr_expr_padding *padding, int rank, int depth)
 {
-    static const char *const words[] = {"n", "h", "w", "r", "s", "i0", "i1", "i7", "channel_2", "i"};
+    static const char *const words[] = {"n",  "h",  "w",  "r",         "s",
+                                        "i0", "i1", "i7", "channel_2", "i"};
     fr_expr_range all[8];
     const char *names[8];
     fr_expr_scope_parts parts = {.n_traversed = rank,
@@ -118,7 +122,8 @@ static inline fr_expr_id make_scope(maker *m, const fr_expr_range *ranges,
             all[i] = ranges[i];
         else
             all[i].low = draw(m, -2, 2), all[i].high = all[i].low + draw(m, 1, 3);
-        names[i] = odd_names ? (draw(m, 0, 2) ? words[draw(m, 0, 9)] : NULL) : words[(first + i) % 10];
+        names[i] =
+            odd_names ? (draw(m, 0, 2) ? words[draw(m, 0, 9)] : NULL) : words[(first + i) % 10];
     }
     /* An empty traversed range has no bounds to make indices from: the body then reads nothing. */
     bool is_empty = false;
@@ -217,13 +222,13 @@ static inline fr_expr_id retell_scope(maker *m, const fr_expr_pool *from, fr_exp
     }
     for (int i = 0; i < n; i++)
         ranges[renumbered[i]] = v.ranges[i];
-    return fr_expr_scope(m->pool,
-                         &(fr_expr_scope_parts){.n_traversed = v.rank,
-                                                .n_reduced = v.n_reduced,
-                                                .ranges = ranges,
-                                                .padding = v.padding,
-                                                .reduction = v.reduction,
-                                                .body = retell_scalar(m, from, v.body, renumbered)});
+    return fr_expr_scope(
+        m->pool, &(fr_expr_scope_parts){.n_traversed = v.rank,
+                                        .n_reduced = v.n_reduced,
+                                        .ranges = ranges,
+                                        .padding = v.padding,
+                                        .reduction = v.reduction,
+                                        .body = retell_scalar(m, from, v.body, renumbered)});
 }
 
 static inline fr_expr retell(const fr_expr *e, uint64_t seed, uint64_t number)

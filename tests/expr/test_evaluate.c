@@ -1,8 +1,9 @@
 /*
  * test_evaluate.c: the interpreter on operators written out.
  *
- * Oracle: nested loops of the textbook formula in each test, in the same order of summation, so that
- * float64 values are equal bit by bit; residues are compared with the same loops over small integers.
+ * Oracle: nested loops of the textbook formula in each test, in the same order of summation, so
+ * that float64 values are equal bit by bit; residues are compared with the same loops over small
+ * integers.
  */
 #include "test_main.h"
 
@@ -35,7 +36,8 @@ static void check(const char *text, const fr_tensor *a, const fr_tensor *b, cons
     const int n = b != NULL ? 2 : 1;
     fr_expr e;
     fr_tensor real, exact;
-    if (fr_expr_parse(text, &e) != FR_OK || fr_expr_evaluate(&e, names, inputs, n, &real) != FR_OK ||
+    if (fr_expr_parse(text, &e) != FR_OK ||
+        fr_expr_evaluate(&e, names, inputs, n, &real) != FR_OK ||
         fr_expr_evaluate_exact(&e, names, inputs, n, 1, &exact) != FR_OK)
         fail_msg("%s: %s", text, fr_error_message());
     assert_int_equal(fr_tensor_count(&real), n_expected);
@@ -55,7 +57,8 @@ static double at(const fr_tensor *x, int64_t i) { return ((const double *)x->dat
 static void a_matrix_product_equals_three_loops(void **state)
 {
     (void)state;
-    fr_tensor a = integers(FR_F64, 2, (int64_t[]){5, 7}, 1), b = integers(FR_F64, 2, (int64_t[]){7, 3}, 2);
+    fr_tensor a = integers(FR_F64, 2, (int64_t[]){5, 7}, 1),
+              b = integers(FR_F64, 2, (int64_t[]){7, 3}, 2);
     double expected[15] = {0};
     for (int i = 0; i < 5; i++)
         for (int j = 0; j < 3; j++)
@@ -63,7 +66,8 @@ static void a_matrix_product_equals_three_loops(void **state)
                 expected[i * 3 + j] += at(&a, i * 7 + k) * at(&b, k * 3 + j);
     check("O[i:5, j:3] = sum[k:7] A[i,k] * B[k,j]", &a, &b, expected, 15);
     check("O[i:5, j:3] = { [p:3, q:5] sum[k:7] A[q,k] * B[k,p] }[j, i]", &a, &b, expected, 15);
-    check("O[i:5, j:3] = sum[k:7] { [x:5, y:3, z:7] A[x,z] * B[z,y] }[i,j,k]", &a, &b, expected, 15);
+    check("O[i:5, j:3] = sum[k:7] { [x:5, y:3, z:7] A[x,z] * B[z,y] }[i,j,k]", &a, &b, expected,
+          15);
     fr_tensor_release(&a);
     fr_tensor_release(&b);
 }
@@ -74,7 +78,8 @@ static void inputs_of_any_dtype_and_stride_are_read_by_value(void **state)
     const fr_dtype dtypes[] = {FR_F32, FR_BF16, FR_F16, FR_F8E4M3, FR_I8, FR_I32, FR_I64};
     for (size_t t = 0; t < sizeof dtypes / sizeof *dtypes; t++) {
         fr_tensor a = integers(dtypes[t], 2, (int64_t[]){4, 6}, t);
-        fr_tensor view = {.dtype = dtypes[t], .rank = 2, .shape = {6, 2}, .stride = {1, 12}, .data = a.data};
+        fr_tensor view = {
+            .dtype = dtypes[t], .rank = 2, .shape = {6, 2}, .stride = {1, 12}, .data = a.data};
         double all[24], expected[12];
         assert_int_equal(fr_convert(dtypes[t], a.data, FR_F64, all, 24), FR_OK);
         for (int i = 0; i < 6; i++)
@@ -139,8 +144,8 @@ static void a_max_pool_takes_the_greatest(void **state)
     fr_tensor a = integers(FR_F64, 1, (int64_t[]){9}, 1), out;
     fr_expr e;
     assert_int_equal(fr_expr_parse("O[i:4] = max[r:3] A[2*i+r]", &e), FR_OK);
-    assert_int_equal(fr_expr_evaluate(&e, (const char *[]){"A"}, (const fr_tensor *[]){&a}, 1, &out),
-                     FR_OK);
+    assert_int_equal(
+        fr_expr_evaluate(&e, (const char *[]){"A"}, (const fr_tensor *[]){&a}, 1, &out), FR_OK);
     for (int i = 0; i < 4; i++) {
         double greatest = at(&a, 2 * i);
         for (int r = 1; r < 3; r++)
@@ -149,8 +154,8 @@ static void a_max_pool_takes_the_greatest(void **state)
     }
     fr_tensor_release(&out);
     ((double *)a.data)[3] = (double)NAN; /* stays, wherever it stands in the window */
-    assert_int_equal(fr_expr_evaluate(&e, (const char *[]){"A"}, (const fr_tensor *[]){&a}, 1, &out),
-                     FR_OK);
+    assert_int_equal(
+        fr_expr_evaluate(&e, (const char *[]){"A"}, (const fr_tensor *[]){&a}, 1, &out), FR_OK);
     assert_true(isnan(at(&out, 1)));
     assert_false(isnan(at(&out, 2)));
     fr_tensor_release(&out);
@@ -164,10 +169,11 @@ static void functions_and_operators_are_those_of_the_c_library(void **state)
     const double x[] = {-800, -2.5, -1e-9, 0, 0.3, 1, 7, 800};
     fr_tensor a, out;
     assert_int_equal(fr_tensor_view(FR_F64, 1, (int64_t[]){8}, (double *)(uintptr_t)x, &a), FR_OK);
-    static const char *const texts[] = {"exp(A[i])",  "log(abs(A[i]))", "sqrt(abs(A[i]))",
-                                        "tanh(A[i])", "sigmoid(A[i])",  "relu(A[i])",
-                                        "erf(A[i])",  "-A[i]",          "1 / (A[i] - 0.5)",
-                                        "(A[i] - 2) * 3 + A[i] / 4"};
+    static const char *const texts[] = {"exp(A[i])",        "log(abs(A[i]))",
+                                        "sqrt(abs(A[i]))",  "tanh(A[i])",
+                                        "sigmoid(A[i])",    "relu(A[i])",
+                                        "erf(A[i])",        "-A[i]",
+                                        "1 / (A[i] - 0.5)", "(A[i] - 2) * 3 + A[i] / 4"};
     for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) {
         char text[64];
         fr_expr e;
@@ -205,7 +211,8 @@ static void scopes_shift_pad_and_nest(void **state)
         const double v = i >= 0 && i < 6 ? at(&a, i) : 0;
         expected[i + 1] = 2 * v * v;
     }
-    check("O[i:-1..7] = { [j:-3..3] { [k:6] A[k] * A[k] }[j+3] * 2 pad 1 }[i-3]", &a, NULL, expected, 8);
+    check("O[i:-1..7] = { [j:-3..3] { [k:6] A[k] * A[k] }[j+3] * 2 pad 1 }[i-3]", &a, NULL,
+          expected, 8);
     check("O[i:-1..7] = { [k:6] A[k] * A[k] pad 1 }[i] * 2", &a, NULL, expected, 8);
     check("O[i:-1..7] = sum[t:2] A[i] * A[i] where A:6 pad 1", &a, NULL, expected, 8);
     fr_tensor_release(&a);
@@ -293,9 +300,9 @@ static void field_operations_equal_remainders(void **state)
         }
         fr_tensor a, out;
         assert_int_equal(fr_tensor_view(FR_U64, 1, (int64_t[]){5}, x, &a), FR_OK);
-        assert_int_equal(
-            fr_expr_evaluate_exact(&e, (const char *[]){"A"}, (const fr_tensor *[]){&a}, 1, 1, &out),
-            FR_OK);
+        assert_int_equal(fr_expr_evaluate_exact(&e, (const char *[]){"A"},
+                                                (const fr_tensor *[]){&a}, 1, 1, &out),
+                         FR_OK);
         const wide p = FR_EXPR_PRIME, result = *(uint64_t *)out.data;
         /* result = x0 x1 + x2 - x3/x4, so (x0 x1 + x2 - result) x4 = x3 */
         const wide left = ((wide)x[0] * x[1] + x[2] + (p - result)) % p * x[4] % p;

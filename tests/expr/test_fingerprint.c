@@ -36,7 +36,8 @@ static void other_ways_to_write_an_expression_have_its_fingerprint(void **state)
         {"O[i:4] = sum[r:3, s:3] A[i,r,s] * K[r,s]", "O[i:4] = sum[s:3, r:3] A[i,r,s] * K[r,s]"},
         /* r and s alike, then alike in pairs, then in a cycle */
         {"O[] = sum[r:3, s:3] A[r] * A[s]", "O[] = sum[s:3, r:3] A[s] * A[r]"},
-        {"O[] = sum[a:2, b:2, c:2, d:2] A[a,b] * A[c,d]", "O[] = sum[a:2, b:2, c:2, d:2] A[b,d] * A[a,c]"},
+        {"O[] = sum[a:2, b:2, c:2, d:2] A[a,b] * A[c,d]",
+         "O[] = sum[a:2, b:2, c:2, d:2] A[b,d] * A[a,c]"},
         {"O[] = sum[a:2, b:2, c:2, d:2] A[a,b] * A[b,c] * A[c,d] * A[d,a]",
          "O[] = sum[a:2, b:2, c:2, d:2] A[c,a] * A[b,d] * A[a,b] * A[d,c]"},
         {"O[i:4] = A[i] + B[i] + C[i]", "O[i:4] = C[i] + (B[i] + A[i])"},
@@ -101,7 +102,8 @@ static int by_fingerprint(const void *a, const void *b)
     const sample *x = a, *y = b;
     if (x->fingerprint.low != y->fingerprint.low)
         return x->fingerprint.low < y->fingerprint.low ? -1 : 1;
-    return (x->fingerprint.high > y->fingerprint.high) - (x->fingerprint.high < y->fingerprint.high);
+    return (x->fingerprint.high > y->fingerprint.high) -
+           (x->fingerprint.high < y->fingerprint.high);
 }
 
 static void equal_fingerprints_mean_equal_values(void **state)
@@ -121,17 +123,17 @@ static void equal_fingerprints_mean_equal_values(void **state)
             const int64_t shape[] = {2, 2};
             const fr_expr_id indices[] = {fr_expr_index_iterator(m.pool, (int)draw(&m, 0, 2)),
                                           fr_expr_index_iterator(m.pool, (int)draw(&m, 0, 2))};
-            const fr_expr_id tensor = fr_expr_tensor(m.pool, draw(&m, 0, 1) ? "A" : "B", 2, shape, NULL);
+            const fr_expr_id tensor =
+                fr_expr_tensor(m.pool, draw(&m, 0, 1) ? "A" : "B", 2, shape, NULL);
             const fr_expr_kind kind = (fr_expr_kind)draw(&m, FR_EXPR_ADD, FR_EXPR_MULTIPLY);
             scalar = fr_expr_binary(m.pool, kind, scalar, fr_expr_read(m.pool, tensor, indices, 2));
         }
-        const fr_expr e = {
-            .pool = m.pool,
-            .root = fr_expr_scope(m.pool, &(fr_expr_scope_parts){.n_traversed = 1,
-                                                                 .n_reduced = 2,
-                                                                 .ranges = ranges,
-                                                                 .reduction = FR_SUM,
-                                                                 .body = scalar})};
+        const fr_expr e = {.pool = m.pool,
+                           .root = fr_expr_scope(m.pool, &(fr_expr_scope_parts){.n_traversed = 1,
+                                                                                .n_reduced = 2,
+                                                                                .ranges = ranges,
+                                                                                .reduction = FR_SUM,
+                                                                                .body = scalar})};
         fr_tensor out;
         assert_true(exact_values(&e, 7, &out));
         const uint64_t *values = out.data;

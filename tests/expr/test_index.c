@@ -65,18 +65,12 @@ static int64_t tree_value(const forest *f, int at, const int64_t *point)
     const tree t = f->nodes[at];
     const int64_t left = t.left >= 0 ? tree_value(f, t.left, point) : 0;
     switch (t.operation) {
-    case 'c':
-        return t.value;
-    case 'i':
-        return point[t.value];
-    case '+':
-        return left + tree_value(f, t.right, point);
-    case '*':
-        return left * t.value;
-    case '/':
-        return floor_division(left, t.value);
-    default:
-        return left - t.value * floor_division(left, t.value);
+    case 'c': return t.value;
+    case 'i': return point[t.value];
+    case '+': return left + tree_value(f, t.right, point);
+    case '*': return left * t.value;
+    case '/': return floor_division(left, t.value);
+    default: return left - t.value * floor_division(left, t.value);
     }
 }
 
@@ -85,18 +79,12 @@ static fr_expr_id tree_index(const forest *f, int at, fr_expr_pool *pool)
     const tree t = f->nodes[at];
     const fr_expr_id left = t.left >= 0 ? tree_index(f, t.left, pool) : 0;
     switch (t.operation) {
-    case 'c':
-        return fr_expr_index_constant(pool, t.value);
-    case 'i':
-        return fr_expr_index_iterator(pool, (int)t.value);
-    case '+':
-        return fr_expr_index_add(pool, left, tree_index(f, t.right, pool));
-    case '*':
-        return fr_expr_index_scale(pool, left, t.value);
-    case '/':
-        return fr_expr_index_floor(pool, left, t.value);
-    default:
-        return fr_expr_index_modulo(pool, left, t.value);
+    case 'c': return fr_expr_index_constant(pool, t.value);
+    case 'i': return fr_expr_index_iterator(pool, (int)t.value);
+    case '+': return fr_expr_index_add(pool, left, tree_index(f, t.right, pool));
+    case '*': return fr_expr_index_scale(pool, left, t.value);
+    case '/': return fr_expr_index_floor(pool, left, t.value);
+    default: return fr_expr_index_modulo(pool, left, t.value);
     }
 }
 
@@ -132,7 +120,8 @@ static void an_index_has_the_values_of_the_operations_it_was_made_by(void **stat
             assert_true(least <= value && value <= greatest);
             other[0] = value;
             other[1] = 3;
-            assert_int_equal(fr_expr_index_value(pool, replaced, point), tree_value(&f, root, other));
+            assert_int_equal(fr_expr_index_value(pool, replaced, point),
+                             tree_value(&f, root, other));
         }
     }
     assert_int_equal(fr_expr_pool_status(pool), FR_OK);
@@ -146,8 +135,7 @@ static fr_expr_id index_of(fr_expr_pool *pool, const char *text)
 {
     char whole[256];
     fr_expr e;
-    (void)snprintf(whole, sizeof whole,
-                   "O[i:8, j:8, k:8] = A[%s] where A:99999 pad 99999", text);
+    (void)snprintf(whole, sizeof whole, "O[i:8, j:8, k:8] = A[%s] where A:99999 pad 99999", text);
     if (fr_expr_parse_into(pool, whole, &e) != FR_OK)
         fail_msg("%s: %s", text, fr_error_message());
     const fr_expr_view scope = fr_expr_look(pool, e.root);
@@ -202,9 +190,9 @@ static void unequal_indices_are_two_nodes(void **state)
 {
     (void)state;
     static const char *const pairs[][2] = {
-        {"i/4", "i%4"}, {"i", "j"}, {"(i+1)/2", "i/2"},   {"i/2", "i/3"},
-        {"i+1", "i"},   {"2*i", "i"}, {"(i+1)/4*4+i%4", "i"}, {"4*(i/4)+j%4", "i"},
-        {"-i/4", "-(i/4)"},
+        {"i/4", "i%4"},         {"i", "j"},           {"(i+1)/2", "i/2"},
+        {"i/2", "i/3"},         {"i+1", "i"},         {"2*i", "i"},
+        {"(i+1)/4*4+i%4", "i"}, {"4*(i/4)+j%4", "i"}, {"-i/4", "-(i/4)"},
     };
     fr_expr_pool *pool;
     assert_int_equal(fr_expr_pool_create(&pool), FR_OK);

@@ -17,7 +17,8 @@ static int is_small(const fr_expr *e)
     static fr_expr_input inputs[FR_EXPR_TENSORS];
     double values;
     int n;
-    if (fr_expr_work(e, &values) != FR_OK || fr_expr_inputs(e, inputs, FR_EXPR_TENSORS, &n) != FR_OK)
+    if (fr_expr_work(e, &values) != FR_OK ||
+        fr_expr_inputs(e, inputs, FR_EXPR_TENSORS, &n) != FR_OK)
         abort();
     for (int i = 0; i < n; i++) {
         double count = 1;

@@ -27,12 +27,9 @@ typedef struct narrow {
 static narrow narrow_of(fr_dtype dtype)
 {
     switch (dtype) {
-    case FR_BF16:
-        return (narrow){8, 7, 127, true};
-    case FR_F16:
-        return (narrow){5, 10, 15, true};
-    default:
-        return (narrow){4, 3, 7, false};
+    case FR_BF16: return (narrow){8, 7, 127, true};
+    case FR_F16: return (narrow){5, 10, 15, true};
+    default: return (narrow){4, 3, 7, false};
     }
 }
 
@@ -93,26 +90,16 @@ static uint32_t narrow_bits(const void *element, fr_dtype dtype)
 static long double value_of(const void *element, fr_dtype dtype)
 {
     switch (dtype) {
-    case FR_F32:
-        return (long double)*(const float *)element;
-    case FR_F64:
-        return (long double)*(const double *)element;
-    case FR_I8:
-        return *(const int8_t *)element;
-    case FR_U8:
-        return *(const uint8_t *)element;
-    case FR_BOOL:
-        return *(const uint8_t *)element != 0;
-    case FR_I32:
-        return *(const int32_t *)element;
-    case FR_U32:
-        return *(const uint32_t *)element;
-    case FR_I64:
-        return *(const int64_t *)element;
-    case FR_U64:
-        return *(const uint64_t *)element;
-    default:
-        return narrow_value(narrow_bits(element, dtype), narrow_of(dtype));
+    case FR_F32: return (long double)*(const float *)element;
+    case FR_F64: return (long double)*(const double *)element;
+    case FR_I8: return *(const int8_t *)element;
+    case FR_U8: return *(const uint8_t *)element;
+    case FR_BOOL: return *(const uint8_t *)element != 0;
+    case FR_I32: return *(const int32_t *)element;
+    case FR_U32: return *(const uint32_t *)element;
+    case FR_I64: return *(const int64_t *)element;
+    case FR_U64: return *(const uint64_t *)element;
+    default: return narrow_value(narrow_bits(element, dtype), narrow_of(dtype));
     }
 }
 
@@ -125,24 +112,15 @@ static long double clamp(long double x, long double low, long double high)
 static long double expected_value(long double x, fr_dtype dtype)
 {
     switch (dtype) {
-    case FR_F32:
-        return (long double)(float)x;
-    case FR_F64:
-        return (long double)(double)x;
-    case FR_I8:
-        return clamp(x, INT8_MIN, INT8_MAX);
-    case FR_U8:
-        return clamp(x, 0, UINT8_MAX);
-    case FR_I32:
-        return clamp(x, INT32_MIN, INT32_MAX);
-    case FR_U32:
-        return clamp(x, 0, UINT32_MAX);
-    case FR_I64:
-        return clamp(x, (long double)INT64_MIN, (long double)INT64_MAX);
-    case FR_U64:
-        return clamp(x, 0, (long double)UINT64_MAX);
-    default:
-        return x != 0;
+    case FR_F32: return (long double)(float)x;
+    case FR_F64: return (long double)(double)x;
+    case FR_I8: return clamp(x, INT8_MIN, INT8_MAX);
+    case FR_U8: return clamp(x, 0, UINT8_MAX);
+    case FR_I32: return clamp(x, INT32_MIN, INT32_MAX);
+    case FR_U32: return clamp(x, 0, UINT32_MAX);
+    case FR_I64: return clamp(x, (long double)INT64_MIN, (long double)INT64_MAX);
+    case FR_U64: return clamp(x, 0, (long double)UINT64_MAX);
+    default: return x != 0;
     }
 }
 
@@ -221,8 +199,8 @@ static void every_pattern_survives_the_way_through_f32_and_f64(void **state)
                 assert_int_equal(fr_convert(narrows[d], from, wides[w], wide, 1), FR_OK);
                 assert_int_equal(fr_convert(wides[w], wide, narrows[d], back, 1), FR_OK);
                 if (isnan(narrow_value(i, narrow_of(narrows[d]))))
-                    assert_true(isnan(narrow_value(narrow_bits(back, narrows[d]),
-                                                   narrow_of(narrows[d]))));
+                    assert_true(
+                        isnan(narrow_value(narrow_bits(back, narrows[d]), narrow_of(narrows[d]))));
                 else
                     assert_int_equal(narrow_bits(back, narrows[d]), i);
             }
@@ -242,8 +220,8 @@ static void ties_round_to_even_and_their_neighbours_do_not(void **state)
             const double low = (double)narrow_value(i, n), high = (double)narrow_value(i + 1, n);
             if (isnan(low) || isnan(high) || isinf(low))
                 continue;
-            const double half_gap = isinf(high) ? (low - (double)narrow_value(i - 1, n)) / 2
-                                                : (high - low) / 2;
+            const double half_gap =
+                isinf(high) ? (low - (double)narrow_value(i - 1, n)) / 2 : (high - low) / 2;
             const double tie = low + half_gap;
             around[0] = tie;
             around[1] = -tie;
@@ -254,8 +232,8 @@ static void ties_round_to_even_and_their_neighbours_do_not(void **state)
             uint16_t to[6];
             assert_int_equal(fr_convert(FR_F64, around, narrows[d], to, 6), FR_OK);
             for (size_t k = 0; k < 6; k++)
-                check_element(&around[k], FR_F64,
-                              (const char *)to + k * fr_dtype_bytes(narrows[d]), narrows[d]);
+                check_element(&around[k], FR_F64, (const char *)to + k * fr_dtype_bytes(narrows[d]),
+                              narrows[d]);
         }
     }
 }
@@ -263,25 +241,63 @@ static void ties_round_to_even_and_their_neighbours_do_not(void **state)
 static void edge_values_convert_as_the_long_double_says(void **state)
 {
     (void)state;
-    const double doubles[] = {0.0,          -0.0,          0.5,           -0.5,
-                              1.5,          2.5,           -2.5,          126.5,
-                              127.5,        128.5,         -128.5,        -129,
-                              255.5,        256,           448,           464,
-                              464.0000001,  480,           65504,         65519.99,
-                              65520,        65536,         0x1p-24,       0x1p-25,
-                              0x1.8p-25,    0x1p-149,      0x1p-150,      0x1.8p-150,
-                              0x1p-133,     0x1p-134,      0x1.8p-134,    DBL_MIN,
-                              0x1p-1074,    2147483647.5,  2147483648.0,  -2147483649.0,
-                              4294967295.5, 4294967296.0,  0x1p63,        -0x1p63,
-                              0x1p64,       -0x1p64,       0x1.fffffep127, 0x1.ffffffp127,
-                              DBL_MAX,      -DBL_MAX,      (double)INFINITY, -(double)INFINITY,
-                              (double)NAN,  0x1.ffp127,    0x1.fe8p127,   9223372036854774784.0};
+    const double doubles[] = {0.0,
+                              -0.0,
+                              0.5,
+                              -0.5,
+                              1.5,
+                              2.5,
+                              -2.5,
+                              126.5,
+                              127.5,
+                              128.5,
+                              -128.5,
+                              -129,
+                              255.5,
+                              256,
+                              448,
+                              464,
+                              464.0000001,
+                              480,
+                              65504,
+                              65519.99,
+                              65520,
+                              65536,
+                              0x1p-24,
+                              0x1p-25,
+                              0x1.8p-25,
+                              0x1p-149,
+                              0x1p-150,
+                              0x1.8p-150,
+                              0x1p-133,
+                              0x1p-134,
+                              0x1.8p-134,
+                              DBL_MIN,
+                              0x1p-1074,
+                              2147483647.5,
+                              2147483648.0,
+                              -2147483649.0,
+                              4294967295.5,
+                              4294967296.0,
+                              0x1p63,
+                              -0x1p63,
+                              0x1p64,
+                              -0x1p64,
+                              0x1.fffffep127,
+                              0x1.ffffffp127,
+                              DBL_MAX,
+                              -DBL_MAX,
+                              (double)INFINITY,
+                              -(double)INFINITY,
+                              (double)NAN,
+                              0x1.ffp127,
+                              0x1.fe8p127,
+                              9223372036854774784.0};
     check_all_targets(doubles, FR_F64, sizeof doubles / sizeof *doubles);
     float floats[sizeof doubles / sizeof *doubles];
     for (size_t i = 0; i < sizeof doubles / sizeof *doubles; i++)
-        floats[i] = fabs(doubles[i]) > (double)FLT_MAX && !isinf(doubles[i])
-                        ? FLT_MAX
-                        : (float)doubles[i];
+        floats[i] =
+            fabs(doubles[i]) > (double)FLT_MAX && !isinf(doubles[i]) ? FLT_MAX : (float)doubles[i];
     check_all_targets(floats, FR_F32, sizeof floats / sizeof *floats);
 
     /* Integers where rounding to a double first would land on a tie of the narrow float. */

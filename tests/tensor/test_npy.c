@@ -98,7 +98,8 @@ static void the_file_is_byte_for_byte_what_numpy_writes(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fr_tensor x;
-        assert_int_equal(fr_tensor_create(cases[i].dtype, cases[i].rank, cases[i].shape, &x), FR_OK);
+        assert_int_equal(fr_tensor_create(cases[i].dtype, cases[i].rank, cases[i].shape, &x),
+                         FR_OK);
         assert_int_equal(fr_npy_write(path, &x), FR_OK);
         char *bytes;
         size_t length;

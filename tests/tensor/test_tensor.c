@@ -190,7 +190,8 @@ static void strided_copies_move_every_element_and_no_other(void **state)
         int64_t shape[FR_MAX_RANK];
         const int rank = 1 + (int)fr_random_below(&random, 4);
         for (int d = 0; d < rank; d++)
-            shape[d] = 1 + (int64_t)fr_random_below(&random, d == rank - 1 && round % 7 == 0 ? 600 : 7);
+            shape[d] =
+                1 + (int64_t)fr_random_below(&random, d == rank - 1 && round % 7 == 0 ? 600 : 7);
         fr_tensor from_block, to_block;
         const fr_dtype from_dtype = dtypes[fr_random_below(&random, 4)];
         const fr_dtype to_dtype = dtypes[fr_random_below(&random, 4)];
@@ -198,9 +199,9 @@ static void strided_copies_move_every_element_and_no_other(void **state)
         fr_tensor to = random_view(&random, &to_block, shape, rank, to_dtype, false);
         const int64_t n_from = fr_tensor_count(&from_block), n_to = fr_tensor_count(&to_block);
         double *values;
-        assert_int_equal(fr_alloc((size_t)(n_from > n_to ? n_from : n_to), sizeof *values, "values",
-                                  &values),
-                         FR_OK);
+        assert_int_equal(
+            fr_alloc((size_t)(n_from > n_to ? n_from : n_to), sizeof *values, "values", &values),
+            FR_OK);
         for (int64_t i = 0; i < n_from; i++)
             values[i] = (double)((i * 37) % 100);
         assert_int_equal(fr_convert(FR_F64, values, from_dtype, from_block.data, n_from), FR_OK);
