@@ -8,8 +8,8 @@
  *                                        -> failed   kept until the end
  *
  * The queue holds at most `capacity`, the oldest first. A ticket below `submitted` that is in none
- * of queue, running and failed has succeeded. Jobs
- * are taken from the unused ones: once there are enough, submitting allocates nothing.
+ * of queue, running and failed has succeeded. Jobs are taken from the unused ones: once
+ * there are enough, submitting allocates nothing.
  */
 #include "base/workers.h"
 
