@@ -106,11 +106,11 @@ static fr_status add_best(const fr_gnn_trainer *trainer, fr_checkpoint_writer *w
 {
     for (int i = 0; i < fr_gnn_trainer_n_kept(trainer); i++) {
         int64_t count;
-        (void)fr_gnn_trainer_kept(trainer, i, &count);
+        fr_tensor view;
+        FR_RETURN_IF_ERROR(fr_executor_shape(trainer->executor, fr_gnn_trainer_kept(trainer, i, &count), &view));
+        view.data = trainer->best[i];
         char name[128];
         best_name(trainer, as_executor, i, name, sizeof name);
-        fr_tensor view;
-        FR_RETURN_IF_ERROR(fr_tensor_view(FR_F32, 1, &count, trainer->best[i], &view));
         FR_RETURN_IF_ERROR(fr_checkpoint_add(writer, name, &view));
     }
     return FR_OK;

@@ -108,6 +108,9 @@ fr_status fr_infer_same_dtype(const fr_program *p, const fr_node *node, const fr
 fr_status fr_infer_index(const fr_program *p, const fr_node *node, const fr_type *in, int operand); /* i32 or i64 */
 fr_status fr_infer_dim(const fr_program *p, const fr_node *node, const char *what_a, fr_dim a, const char *what_b, fr_dim b);
 
+/** How many nodes of an operator the program has so far. */
+int fr_count_nodes(const fr_program *p, const char *op);
+
 /** Type of a value while building (for gradient functions). */
 fr_type fr_value_type(const fr_program *p, fr_value value);
 

@@ -340,3 +340,11 @@ fr_value fr_state_at(const fr_program *p, int i)
 {
     return kind_at(p, FR_VALUE_STATE, i);
 }
+
+int fr_count_nodes(const fr_program *p, const char *op)
+{
+    int count = 0;
+    for (int i = 0; p != NULL && i < p->n_nodes; i++)
+        count += strcmp(p->nodes[i]->op->name, op) == 0;
+    return count;
+}

@@ -2,9 +2,10 @@
  * dropout.c: Dropout: while training, zeroes each element with probability `ratio` and scales the
  * rest by 1 / (1 - ratio); the identity otherwise.
  *
- * The mask is a function of (executor's seed, step, number of the node, element), so nothing is
- * stored: DropoutGrad is the same map of dy, told the forward node's number by its attribute
- * `node`.
+ * The mask is a function of (executor's seed, step, stream, element), so nothing is
+ * stored: DropoutGrad is the same map of dy, told the forward node's stream.
+ * Attribute `stream`: which of a program's dropouts this is (fr_dropout counts them), so that other nodes of the
+ * program do not change the mask; the node's number where left out.
  */
 #include "kernel/dropout.h"
 
@@ -14,8 +15,12 @@
 #include "program/op.h"
 #include "program/ops/operands.h"
 
-static const char *const attributes[] = {"ratio", NULL};
-static const char *const gradient_attributes[] = {"ratio", "node", NULL};
+static const char *const attributes[] = {"ratio", "stream", NULL};
+
+static int64_t stream_of(const fr_node *node)
+{
+    return fr_node_int(node, "stream", node->index);
+}
 
 static fr_status infer(fr_program *p, const fr_node *node, const fr_type *in, fr_type *out)
 {
@@ -27,11 +32,11 @@ static fr_status infer(fr_program *p, const fr_node *node, const fr_type *in, fr
     return FR_OK;
 }
 
-static fr_status add_gradient(fr_program *p, const fr_node *node, int64_t forward,
+static fr_status add_gradient(fr_program *p, const fr_node *node, int64_t stream,
                               const fr_value *grad_out, fr_value *grad_in)
 {
     const fr_attribute given[] = {FR_FLOAT("ratio", fr_node_float(node, "ratio", 0.5)),
-                                  FR_INT("node", forward)};
+                                  FR_INT("stream", stream)};
     grad_in[0] = fr_apply_one(p, "DropoutGrad", grad_out, 1, given, 2);
     return fr_program_check(p);
 }
@@ -40,7 +45,7 @@ static fr_status gradient(fr_program *p, const fr_node *node, const fr_value *gr
                           const bool *wanted, fr_value *grad_in)
 {
     (void)wanted;
-    return add_gradient(p, node, node->index, grad_out, grad_in);
+    return add_gradient(p, node, stream_of(node), grad_out, grad_in);
 }
 
 /* The map is linear: its gradient's gradient is itself. */
@@ -48,10 +53,10 @@ static fr_status gradient_of_gradient(fr_program *p, const fr_node *node, const 
                                       const bool *wanted, fr_value *grad_in)
 {
     (void)wanted;
-    return add_gradient(p, node, fr_node_int(node, "node", 0), grad_out, grad_in);
+    return add_gradient(p, node, stream_of(node), grad_out, grad_in);
 }
 
-static fr_status run_mask(const fr_run *run, int64_t forward)
+static fr_status run_mask(const fr_run *run)
 {
     const fr_tensor *x = &run->in[0];
     const int64_t n = fr_tensor_count(x);
@@ -59,7 +64,7 @@ static fr_status run_mask(const fr_run *run, int64_t forward)
     if (run->training && ratio > 0) {
         const fr_dropout_mask mask = {
             .seed = run->seed,
-            .stream = fr_random_stream(0x64726f70 /* "drop" */, run->step, (uint64_t)forward, 0),
+            .stream = fr_random_stream(0x64726f70 /* "drop" */, run->step, (uint64_t)stream_of(run->node), 0),
             .ratio = ratio,
         };
         fr_dropout_run(&mask, x->dtype, n, x->data, run->out[0].data);
@@ -67,16 +72,6 @@ static fr_status run_mask(const fr_run *run, int64_t forward)
         memcpy(run->out[0].data, x->data, (size_t)n * fr_dtype_bytes(x->dtype));
     }
     return FR_OK;
-}
-
-static fr_status run_forward(const fr_run *run)
-{
-    return run_mask(run, run->node->index);
-}
-
-static fr_status run_gradient(const fr_run *run)
-{
-    return run_mask(run, fr_node_int(run->node, "node", 0));
 }
 
 const fr_op fr_op_dropout = {
@@ -88,7 +83,7 @@ const fr_op fr_op_dropout = {
     .infer = infer,
     .gradient = gradient,
     .in_place = 1,
-    .kernels = {{.name = "own", .run = run_forward}},
+    .kernels = {{.name = "own", .run = run_mask}},
 };
 
 const fr_op fr_op_dropout_grad = {
@@ -96,9 +91,9 @@ const fr_op fr_op_dropout_grad = {
     .min_inputs = 1,
     .max_inputs = 1,
     .n_outputs = 1,
-    .attributes = gradient_attributes,
+    .attributes = attributes,
     .infer = infer,
     .gradient = gradient_of_gradient,
     .in_place = 1,
-    .kernels = {{.name = "own", .run = run_gradient}},
+    .kernels = {{.name = "own", .run = run_mask}},
 };
