@@ -49,6 +49,18 @@ class Checks(unittest.TestCase):
         self.plant("include/frugal/tensor.h", "\n#include <frugal/gnn.h>\n")
         self.expect_failure("check-layers", "include/frugal/tensor.h:")
 
+    def test_an_upward_include_by_a_macro_or_a_relative_path_is_found(self):
+        for line in ('#define TEMPLATE "store/tier.h"', '#include "../store/tier.h"'):
+            self.plant("src/base/text.c", f"\n{line}\n")
+            with open(os.path.join(self.copy, "src/base/text.c"), encoding="utf-8") as file:
+                number = len(file.readlines())
+            self.expect_failure("check-layers", f"src/base/text.c:{number}: ")
+
+    def test_an_include_sideways_is_found(self):
+        os.makedirs(os.path.join(self.copy, "src", "text"), exist_ok=True)
+        self.plant("src/text/planted.c", '#include "graph/graph.h"\n')
+        self.expect_failure("check-layers", "src/text/planted.c:1: layer text includes graph/graph.h of layer graph")
+
     def test_a_folder_that_is_no_layer_is_found(self):
         os.makedirs(os.path.join(self.copy, "src", "util"))
         self.plant("src/util/x.c", "int x;\n")
@@ -57,6 +69,10 @@ class Checks(unittest.TestCase):
     def test_a_bare_malloc_is_found(self):
         self.plant("src/graph/draw.c", "\nvoid *leak(void) { return malloc(3); }\n")
         self.expect_failure("check-banned", "src/graph/draw.c:", "malloc is banned")
+
+    def test_calls_of_longer_names_and_of_members_are_fine(self):
+        self.plant("src/graph/draw.c", "\nvoid f(struct t *t) { fr_free(t); t->free(t); t->at.free(t); }\n")
+        self.assertEqual(run("check-banned", self.copy).returncode, 0)
 
     def test_words_in_comments_and_strings_are_fine(self):
         self.plant("src/graph/draw.c", '\n/* malloc(3), strcpy() */ static const char s[] = "free(x)"; // rand()\n')
