@@ -43,8 +43,7 @@ double fr_schedule_rate(const fr_schedule *s, int64_t step)
         return s->peak * ((double)step / (double)s->warmup);
     const int64_t warmup = s->warmup > 0 ? s->warmup : 0;
     switch (s->kind) {
-    case FR_SCHEDULE_COSINE:
-        return s->total > 0 ? cosine(s, step, warmup, s->total) : s->peak;
+    case FR_SCHEDULE_COSINE: return s->total > 0 ? cosine(s, step, warmup, s->total) : s->peak;
     case FR_SCHEDULE_STEP: {
         if (s->step_every <= 0)
             return s->peak;
@@ -56,8 +55,7 @@ double fr_schedule_rate(const fr_schedule *s, int64_t step)
                    ? linear(s, step, s->total - s->decay > warmup ? s->total - s->decay : warmup,
                             s->total)
                    : s->peak;
-    case FR_SCHEDULE_CONSTANT:
-        break;
+    case FR_SCHEDULE_CONSTANT: break;
     }
     return s->peak;
 }
