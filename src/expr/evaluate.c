@@ -205,11 +205,9 @@ static fr_status reduce(const evaluation *e, const fr_expr_view *scope, const st
     do {
         FR_RETURN_IF_ERROR(run_steps(e, steps, n_steps, point, n, slots));
         const fr_number value = slots[n_steps - 1];
-        if (is_first)
-            so_far = value;
-        else if (scope->reduction == FR_SUM)
+        if (!is_first && scope->reduction == FR_SUM)
             so_far = arithmetic->apply(arithmetic, FR_EXPR_ADD, so_far, value);
-        else if (arithmetic->is_greater(arithmetic, value, so_far))
+        else if (is_first || arithmetic->is_greater(arithmetic, value, so_far))
             so_far = value;
         is_first = false;
     } while (advance(scope->ranges, scope->rank, n, point));

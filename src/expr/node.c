@@ -50,7 +50,7 @@ fr_expr_view fr_expr_look(const fr_expr_pool *pool, fr_expr_id id)
         view.name = (const char *)fr_pool_node(pool, (fr_expr_id)words[0])->words;
         view.rank = (int)(node->n_words / 4);
         view.ranges = ranges_at(words + 1);
-        view.padding = padding_at(words + 1 + 2 * view.rank);
+        view.padding = padding_at(words + 1 + 2 * (ptrdiff_t)view.rank);
         break;
     case FR_EXPR_SCOPE:
         view.reduction = (fr_reduction)words[0];
@@ -58,7 +58,7 @@ fr_expr_view fr_expr_look(const fr_expr_pool *pool, fr_expr_id id)
         view.n_reduced = (int)words[2];
         view.body = (fr_expr_id)words[3];
         view.ranges = ranges_at(words + 4);
-        view.padding = padding_at(words + 4 + 2 * (view.rank + view.n_reduced));
+        view.padding = padding_at(words + 4 + 2 * (ptrdiff_t)(view.rank + view.n_reduced));
         view.names = words + node->n_words;
         break;
     case FR_EXPR_NUMBER: memcpy(&view.number, words, sizeof view.number); break;

@@ -125,7 +125,7 @@ static void load_integers(fr_dtype dtype, const void *from, int64_t *to, int64_t
     switch (dtype) {
     case FR_I8:
         for (int64_t i = 0; i < n; i++)
-            to[i] = ((const int8_t *)from)[i];
+            to[i] = (int64_t)((const int8_t *)from)[i];
         break;
     case FR_U8:
         for (int64_t i = 0; i < n; i++)

@@ -163,7 +163,8 @@ static fr_status read_descr(cursor *c, header *h)
                            "%s: the data is big-endian ('%.3s'); only little-endian "
                            "is read",
                            c->path, text);
-        if (memchr("<>|=", text[0], 4) == NULL) /* '>' of a single byte means nothing */
+        if (text[0] == 0 ||
+            strchr("<>|=", text[0]) == NULL) /* '>' of a single byte means nothing */
             break;
         h->dtype = numpy_types[i].dtype;
         return FR_OK;

@@ -18,37 +18,31 @@
 
 #include "base/alloc.h"
 
-size_t fr_dtype_bytes(fr_dtype dtype)
+/* What is known of each dtype, at its number; the gap at FR_NO_DTYPE has no name. */
+static const struct {
+    const char *name;
+    size_t bytes;
+} dtypes[] = {
+#define ENTRY(dtype, number, size, text) [number] = {.name = (text), .bytes = (size)},
+    FR_DTYPE_TABLE(ENTRY)
+#undef ENTRY
+};
+enum { N_DTYPES = sizeof dtypes / sizeof *dtypes };
+
+static bool is_dtype(fr_dtype dtype)
 {
-    switch (dtype) {
-#define BYTES(name, number, bytes, text)                                                           \
-    case name: return bytes;
-        FR_DTYPE_TABLE(BYTES)
-#undef BYTES
-    case FR_NO_DTYPE: break;
-    }
-    return 0;
+    return (unsigned)dtype < N_DTYPES && dtypes[dtype].name != NULL;
 }
 
-const char *fr_dtype_name(fr_dtype dtype)
-{
-    switch (dtype) {
-#define NAME(name, number, bytes, text)                                                            \
-    case name: return text;
-        FR_DTYPE_TABLE(NAME)
-#undef NAME
-    case FR_NO_DTYPE: break;
-    }
-    return "?";
-}
+size_t fr_dtype_bytes(fr_dtype dtype) { return is_dtype(dtype) ? dtypes[dtype].bytes : 0; }
+
+const char *fr_dtype_name(fr_dtype dtype) { return is_dtype(dtype) ? dtypes[dtype].name : "?"; }
 
 fr_dtype fr_dtype_from_name(const char *name)
 {
-#define FIND(dtype, number, bytes, text)                                                           \
-    if (name != NULL && strcmp(name, text) == 0)                                                   \
-        return dtype;
-    FR_DTYPE_TABLE(FIND)
-#undef FIND
+    for (int i = 0; name != NULL && i < N_DTYPES; i++)
+        if (dtypes[i].name != NULL && strcmp(name, dtypes[i].name) == 0)
+            return (fr_dtype)i;
     return FR_NO_DTYPE;
 }
 

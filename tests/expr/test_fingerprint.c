@@ -14,7 +14,7 @@
 static fr_fingerprint fingerprint_of(const char *text)
 {
     fr_expr e;
-    fr_fingerprint f;
+    fr_fingerprint f = {0, 0};
     if (fr_expr_parse(text, &e) != FR_OK || fr_expr_fingerprint(&e, &f) != FR_OK)
         fail_msg("%s: %s", text, fr_error_message());
     fr_expr_release(&e);
