@@ -42,8 +42,8 @@ typedef enum fr_binary {
 void fr_binary_run(fr_binary kind, fr_dtype dtype, const fr_broadcast *shape, const void *a,
                    const void *b, void *out);
 
-/** out = dy where a is the larger (`smaller`: the smaller) of a and b, else 0; equal ones count as a
- * being it; with `other` the opposite choice: the gradients of max and min. */
+/** out = dy where a is the larger (`smaller`: the smaller) of a and b, else 0; equal ones count as
+ * a being it; with `other` the opposite choice: the gradients of max and min. */
 void fr_chosen_run(bool smaller, bool other, fr_dtype dtype, const fr_broadcast *shape,
                    const void *a, const void *b, const void *dy, void *out);
 
@@ -55,10 +55,10 @@ void fr_chosen_run(bool smaller, bool other, fr_dtype dtype, const fr_broadcast 
 #define FR_UNARY_LIST(X)                                                                           \
     X(neg, -x, -dy)                                                                                \
     X(scale, x *a, dy *a)                                                                          \
-    X(abs, fr_real_abs(x), fr_choose(s > 0, dy, fr_choose(s < 0, -dy, (real)0)))                    \
+    X(abs, fr_real_abs(x), fr_choose(s > 0, dy, fr_choose(s < 0, -dy, (real)0)))                   \
     X(exp, fr_real_exp(x), dy *s)                                                                  \
     X(log, fr_real_log(x), dy / s)                                                                 \
-    X(sqrt, fr_real_sqrt(x), dy * (real)0.5 / s)                                                   \
+    X(sqrt, fr_real_sqrt(x), dy *(real)0.5 / s)                                                    \
     X(sigmoid, fr_real_sigmoid(x), dy *s *(1 - s))                                                 \
     X(tanh, fr_real_tanh(x), dy *(1 - s * s))                                                      \
     X(relu, fr_choose(x <= 0, (real)0, x), fr_choose(s > 0, dy, (real)0))                          \
@@ -66,10 +66,11 @@ void fr_chosen_run(bool smaller, bool other, fr_dtype dtype, const fr_broadcast 
     X(elu, fr_choose(x < 0, a * fr_real_expm1(fr_choose(x < 0, x, (real)0)), x),                   \
       fr_choose(s < 0, dy * a * fr_real_exp(s), dy))                                               \
     X(gelu, x *fr_real_normal(x),                                                                  \
-      dy *(fr_real_normal(s) + s * ((real)0.39894228040143267794 * fr_real_exp(s * s * (real)-0.5)))) \
+      dy *(fr_real_normal(s) +                                                                     \
+           s * ((real)0.39894228040143267794 * fr_real_exp(s * s * (real)-0.5))))                  \
     X(silu, x *fr_real_sigmoid(x), dy *fr_real_sigmoid(s) * (1 + s * (1 - fr_real_sigmoid(s))))    \
     X(softplus, fr_choose(x > 0, x, (real)0) + fr_real_log1p(fr_real_exp(-fr_real_abs(x))),        \
-      dy *fr_real_sigmoid(s))
+      dy * fr_real_sigmoid(s))
 
 typedef enum fr_unary {
 #define FR_UNARY_ENUM(name, formula, gradient) FR_UNARY_##name,

@@ -3,8 +3,8 @@
 /* ---- two operands: steps are 0 or 1 elements; both 1, or one of them 0 ---- */
 
 #define BINARY_LOOP(name, formula)                                                                 \
-    static VARIANT_TARGET void VARIANT(pairs_##name)(const real *a, int64_t a_step, const real *b,   \
-                                                   int64_t b_step, real *out, int64_t n)           \
+    static VARIANT_TARGET void VARIANT(pairs_##name)(const real *a, int64_t a_step, const real *b, \
+                                                     int64_t b_step, real *out, int64_t n)         \
     {                                                                                              \
         if (a_step != 0 && b_step != 0) {                                                          \
             INDEPENDENT for (int64_t i = 0; i < n; i++)                                            \

@@ -102,14 +102,15 @@ static fr_reduce without_group(const fr_reduce *reduce, int gone)
     return rest;
 }
 
-/* Partial results of a cut pass, and the results of all passes but the last. Bounded without looking at
- * where cuts begin, so that larger sizes never need less. */
+/* Partial results of a cut pass, and the results of all passes but the last. Bounded without
+ * looking at where cuts begin, so that larger sizes never need less. */
 size_t fr_reduce_workspace(const fr_reduce *reduce)
 {
     size_t elements = 0;
     fr_reduce at = *reduce;
     for (int g = last_reduced(&at); g >= 0; g = last_reduced(&at)) {
-        const int64_t outer = product(at.size, g), inner = product(at.size + g + 1, at.n_groups - g - 1);
+        const int64_t outer = product(at.size, g),
+                      inner = product(at.size + g + 1, at.n_groups - g - 1);
         /* cut only where outer * tiles of columns < CUTS */
         const int64_t columns = outer * inner < CUTS * COLUMNS ? outer * inner : CUTS * COLUMNS;
         elements += (size_t)(columns * CUTS);
@@ -127,8 +128,8 @@ static void run_tasks(pass *at, fr_dtype dtype)
     if (at->inner == 1)
         fr_parallel_for(at->outer * at->n_cuts, tile, FR_PICK(reduce_rows, dtype), at);
     else
-        fr_parallel_for(at->outer * at->n_cuts * at->n_across, tile,
-                        FR_PICK(reduce_columns, dtype), at);
+        fr_parallel_for(at->outer * at->n_cuts * at->n_across, tile, FR_PICK(reduce_columns, dtype),
+                        at);
 }
 
 /* Reduces one group into `to`; partial results lie in `scratch`, of which the rest is returned. */

@@ -27,8 +27,8 @@ fr_reduce fr_reduce_of(const fr_tensor *x, fr_reduction reduction, const bool *r
 size_t fr_reduce_workspace(const fr_reduce *reduce);
 void fr_reduce_run(const fr_reduce *reduce, const void *x, void *workspace, void *out);
 
-/** dx = dy where x is the first element that is the maximum y of its group, else 0. y and dy are of the
- * kept dims. `workspace`: one byte per element of y. */
+/** dx = dy where x is the first element that is the maximum y of its group, else 0. y and dy are of
+ * the kept dims. `workspace`: one byte per element of y. */
 void fr_reduce_max_gradient_run(const fr_reduce *reduce, const void *x, const void *y,
                                 const void *dy, void *workspace, void *dx);
 

@@ -85,8 +85,8 @@ static VARIANT_TARGET void VARIANT(divide_tiles)(void *context, int64_t begin, i
         to[i] /= divisor;
 }
 
-/* Task: one index of the first group where that is kept, everything otherwise. Group by group the place
- * in y follows from the place in x. */
+/* Task: one index of the first group where that is kept, everything otherwise. Group by group the
+ * place in y follows from the place in x. */
 static VARIANT_TARGET void VARIANT(max_gradient)(void *context, int64_t begin, int64_t end,
                                                  int thread)
 {

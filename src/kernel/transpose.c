@@ -1,10 +1,10 @@
 /*
  * transpose.c: see transpose.h.
  *
- * Dims of 1 are dropped and dims that stay neighbours are merged first; most permutations then are a copy
- * of rows (the last dim stays) or of blocks in which the last dims of x and of out change places.
- * Blocks go in squares of SQUARE elements, which the first cache holds: both sides are touched a
- * cache line at a time.
+ * Dims of 1 are dropped and dims that stay neighbours are merged first; most permutations then are
+ * a copy of rows (the last dim stays) or of blocks in which the last dims of x and of out change
+ * places. Blocks go in squares of SQUARE elements, which the first cache holds: both sides are
+ * touched a cache line at a time.
  */
 #include "kernel/transpose.h"
 
@@ -71,14 +71,15 @@ static void copy_rows(void *context, int64_t begin, int64_t end, int thread)
             from += rest % at->size[d] * at->in_stride[d];
             rest /= at->size[d];
         }
-        memcpy(at->out + (size_t)row * row_bytes, at->x + (size_t)from * at->element_bytes, row_bytes);
+        memcpy(at->out + (size_t)row * row_bytes, at->x + (size_t)from * at->element_bytes,
+               row_bytes);
     }
 }
 
 /* out[j * out_stride + i] = x[i * in_stride + j], i < n_i, j < n_j */
 #define DEFINE_SQUARE(type)                                                                        \
     static void square_##type(const type *restrict x, int64_t in_stride, type *restrict out,       \
-                              int64_t out_stride, int64_t n_i, int64_t n_j)                         \
+                              int64_t out_stride, int64_t n_i, int64_t n_j)                        \
     {                                                                                              \
         for (int64_t j = 0; j < n_j; j++)                                                          \
             for (int64_t i = 0; i < n_i; i++)                                                      \
@@ -90,10 +91,7 @@ DEFINE_SQUARE(uint32_t)
 DEFINE_SQUARE(uint64_t)
 #undef DEFINE_SQUARE
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* A strip of squares: SQUARE places of out's last dim by all of x's last dim. */
 static void move_strip(const permuted *at, int64_t from, int64_t to, int64_t n_i)

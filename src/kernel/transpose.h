@@ -12,7 +12,8 @@
 /** out = x with dim d of out being dim permutation[d] of x; both contiguous. */
 void fr_transpose_run(const fr_tensor *x, const int64_t *permutation, void *out);
 
-/** Copies n blocks of `bytes` bytes; block i from `from` + i * from_stride to `to` + i * to_stride. */
+/** Copies n blocks of `bytes` bytes; block i from `from` + i * from_stride to `to` + i * to_stride.
+ */
 void fr_copy_blocks(const void *from, int64_t from_stride, void *to, int64_t to_stride,
                     int64_t bytes, int64_t n);
 

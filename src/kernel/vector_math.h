@@ -1,6 +1,6 @@
 /*
- * vector_math.h: functions of float without branches or calls, so that loops over them vectorise (for
- * the exponential see vector_exp.h); and under one name the library's for double.
+ * vector_math.h: functions of float without branches or calls, so that loops over them vectorise
+ * (for the exponential see vector_exp.h); and under one name the library's for double.
  *
  *     fr_real_log      ln(x), all floats
  *     fr_real_log1p    ln(1 + x), x in [0, 1]
@@ -107,10 +107,7 @@ static inline float fr_normal_f32(float x)
     return fr_choose_f32(x < 0.0f, tail, 1.0f - tail);
 }
 
-static inline double fr_normal_f64(double x)
-{
-    return 0.5 * erfc(x * -0.70710678118654752440);
-}
+static inline double fr_normal_f64(double x) { return 0.5 * erfc(x * -0.70710678118654752440); }
 
 #define fr_real_log(x) _Generic((x), float : fr_log_f32, double : log)(x)
 #define fr_real_log1p(x) _Generic((x), float : fr_log1p_f32, double : log1p)(x)

@@ -25,7 +25,7 @@ typedef struct function_row {
     fr_unary kind;
     double (*reference)(double);
     double low, high; /* where it is measured */
-    double units;    /* allowed error in units of the last place of the result */
+    double units;     /* allowed error in units of the last place of the result */
 } function_row;
 
 static const function_row functions[] = {
@@ -92,7 +92,8 @@ static void functions_stay_within_units_of_the_last_place(void **state)
 static void special_values_come_out_as_in_libm(void **state)
 {
     (void)state;
-    static const float special[] = {0, -0.0F, INFINITY, -INFINITY, NAN, 1e-45F, -1e-45F, 1, -1, 3e38F, -3e38F};
+    static const float special[] = {0,       -0.0F, INFINITY, -INFINITY, NAN,   1e-45F,
+                                    -1e-45F, 1,     -1,       3e38F,     -3e38F};
     enum { N = sizeof special / sizeof *special };
     float y[N];
     for (size_t f = 0; f < sizeof functions / sizeof *functions; f++) {
@@ -105,8 +106,10 @@ static void special_values_come_out_as_in_libm(void **state)
                 continue; /* infinity times 0 */
             if (functions[f].kind == FR_UNARY_silu && special[i] < -1e30F)
                 continue;
-            if (isnan(exact) ? !isnan(y[i]) : fabsf(y[i] - exact) > 1e-5F * fabsf(exact) && y[i] != exact) {
-                printf("%s(%g) is %g, not %g\n", functions[f].name, (double)special[i], (double)y[i], (double)exact);
+            if (isnan(exact) ? !isnan(y[i])
+                             : fabsf(y[i] - exact) > 1e-5F * fabsf(exact) && y[i] != exact) {
+                printf("%s(%g) is %g, not %g\n", functions[f].name, (double)special[i],
+                       (double)y[i], (double)exact);
                 fail();
             }
         }
@@ -136,7 +139,8 @@ static void instruction_sets_and_threads_give_the_same_bits(void **state)
         fr_set_threads(threads);
         for (int i = 0; i < N; i++) /* NaN of a negative root: any bits */
             if (memcmp(&a[i], &b[i], sizeof a[i]) != 0 && !(isnan(a[i]) && isnan(b[i]))) {
-                printf("%s(%a): %a and %a\n", functions[f].name, (double)x[i], (double)a[i], (double)b[i]);
+                printf("%s(%a): %a and %a\n", functions[f].name, (double)x[i], (double)a[i],
+                       (double)b[i]);
                 fail();
             }
     }
@@ -194,9 +198,11 @@ static void broadcast_reads_what_index_arithmetic_reads(void **state)
             shape_b[d] = shape_a[d] == 1 || fr_random_below(&random, 3) != 0 ? shape[d] : 1;
         }
         const int skip = rank == 0 || shape_b[0] != shape[0] ? 0 : (int)fr_random_below(&random, 2);
-        const fr_tensor out = view_of(rank, shape, sum), ta = view_of(rank - skip, shape_a + skip, a);
+        const fr_tensor out = view_of(rank, shape, sum),
+                        ta = view_of(rank - skip, shape_a + skip, a);
         const fr_tensor tb = view_of(rank, shape_b, b), *operands[] = {&ta, &tb};
-        const fr_broadcast both = fr_broadcast_of(&out, operands, 2), one = fr_broadcast_of(&out, operands, 1);
+        const fr_broadcast both = fr_broadcast_of(&out, operands, 2),
+                           one = fr_broadcast_of(&out, operands, 1);
         fr_binary_run(FR_BINARY_sub, FR_F64, &both, a, b, sum);
         fr_expand_run(8, &one, a, copy);
         for (int64_t i = 0; i < fr_tensor_count(&out); i++) {

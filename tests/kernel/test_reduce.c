@@ -1,6 +1,6 @@
 /*
- * test_reduce.c: reductions over any set of dims, and transposes, against index arithmetic in double;
- * the same bits for any number of threads and instruction set.
+ * test_reduce.c: reductions over any set of dims, and transposes, against index arithmetic in
+ * double; the same bits for any number of threads and instruction set.
  */
 #include "test_main.h"
 
@@ -54,7 +54,8 @@ static int64_t kept_count(const reduction_case *c)
     return n;
 }
 
-static void run_case(const reduction_case *c, fr_reduction reduction, const fr_tensor *x, float *out)
+static void run_case(const reduction_case *c, fr_reduction reduction, const fr_tensor *x,
+                     float *out)
 {
     const fr_reduce reduce = fr_reduce_of(x, reduction, c->reduced);
     const size_t bytes = fr_reduce_workspace(&reduce);
@@ -68,9 +69,11 @@ static void check_case(const reduction_case *c)
     fr_tensor x = tensor_of(FR_F32, c->rank, c->shape);
     fill(&x, 1);
     const int64_t count = fr_tensor_count(&x), kept = kept_count(c);
-    double *sum = calloc((size_t)kept + 1, sizeof *sum), *size = calloc((size_t)kept + 1, sizeof *size);
+    double *sum = calloc((size_t)kept + 1, sizeof *sum),
+           *size = calloc((size_t)kept + 1, sizeof *size);
     float *largest = malloc(((size_t)kept + 1) * sizeof *largest);
-    float *out = malloc(((size_t)kept + 1) * sizeof *out), *again = malloc(((size_t)kept + 1) * sizeof *again);
+    float *out = malloc(((size_t)kept + 1) * sizeof *out),
+          *again = malloc(((size_t)kept + 1) * sizeof *again);
     for (int64_t i = 0; i < kept; i++)
         largest[i] = -INFINITY;
     for (int64_t i = 0; i < count; i++) {
@@ -155,7 +158,8 @@ static void a_maximum_shows_nan(void **state)
 
 /* ---- transposes ---- */
 
-static void check_transpose(fr_dtype dtype, int rank, const int64_t *shape, const int64_t *permutation)
+static void check_transpose(fr_dtype dtype, int rank, const int64_t *shape,
+                            const int64_t *permutation)
 {
     fr_tensor x = tensor_of(dtype, rank, shape);
     const size_t bytes = fr_dtype_bytes(dtype);
@@ -170,7 +174,8 @@ static void check_transpose(fr_dtype dtype, int rank, const int64_t *shape, cons
             from += rest % shape[permutation[d]] * x.stride[permutation[d]];
             rest /= shape[permutation[d]];
         }
-        assert_memory_equal(out + (size_t)i * bytes, (unsigned char *)x.data + (size_t)from * bytes, bytes);
+        assert_memory_equal(out + (size_t)i * bytes, (unsigned char *)x.data + (size_t)from * bytes,
+                            bytes);
     }
     free(out);
     fr_tensor_release(&x);
