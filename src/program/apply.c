@@ -44,8 +44,9 @@ static fr_status check_operands(const fr_program *p, const fr_node *node)
     const fr_op *op = node->op;
     const int n = node->n_inputs;
     if (n < op->min_inputs || (op->max_inputs >= 0 && n > op->max_inputs))
-        return fr_infer_fail(p, node, FR_EINVAL, "%d operands given, at least %d and at most %d needed",
-                             n, op->min_inputs, op->max_inputs < 0 ? INT32_MAX : op->max_inputs);
+        return fr_infer_fail(p, node, FR_EINVAL,
+                             "%d operands given, at least %d and at most %d needed", n,
+                             op->min_inputs, op->max_inputs < 0 ? INT32_MAX : op->max_inputs);
     for (int i = 0; i < n; i++) {
         if (node->inputs[i] == FR_NO_VALUE && (i < op->min_inputs || op->max_inputs < 0))
             return fr_infer_fail(p, node, FR_EINVAL, "operand %d is missing", i);
@@ -147,15 +148,14 @@ static fr_status infer_types(fr_program *p, const fr_node *node, fr_type *out)
 
 static fr_status add_node(fr_program *p, fr_node *node, const fr_type *types)
 {
-    FR_RETURN_IF_ERROR(fr_program_grow(&p->nodes, p->n_nodes, &p->nodes_capacity,
-                                       sizeof *p->nodes));
+    FR_RETURN_IF_ERROR(
+        fr_program_grow(&p->nodes, p->n_nodes, &p->nodes_capacity, sizeof *p->nodes));
     for (int i = 0; i < node->n_outputs; i++) /* room first, so that nothing is half done */
-        FR_RETURN_IF_ERROR(fr_program_grow(&p->values, p->n_values + i, &p->values_capacity,
-                                           sizeof *p->values));
+        FR_RETURN_IF_ERROR(
+            fr_program_grow(&p->values, p->n_values + i, &p->values_capacity, sizeof *p->values));
     for (int i = 0; i < node->n_outputs; i++) {
         fr_value_record *record = &p->values[p->n_values++];
-        *record = (fr_value_record){
-            .kind = FR_VALUE_RESULT, .type = types[i], .node = node->index};
+        *record = (fr_value_record){.kind = FR_VALUE_RESULT, .type = types[i], .node = node->index};
         for (int d = types[i].shape.rank; d < FR_MAX_RANK; d++)
             record->type.shape.dims[d] = fr_constant(0);
     }

@@ -1,7 +1,7 @@
 /*
- * build_layout.c: the typed calls of program.h that move elements: reshape, transpose, concat, slice,
- * gather, embedding and the merge of computed and cached rows. Names and attributes put in place
- * for fr_apply, nothing more.
+ * build_layout.c: the typed calls of program.h that move elements: reshape, transpose, concat,
+ * slice, gather, embedding and the merge of computed and cached rows. Names and attributes put in
+ * place for fr_apply, nothing more.
  */
 #include <frugal/program.h>
 

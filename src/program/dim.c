@@ -41,10 +41,7 @@ bool fr_shape_equal(const fr_shape *a, const fr_shape *b)
     return true;
 }
 
-static fr_dim entry_dim(int number)
-{
-    return (fr_dim){.size = 0, .symbol = number};
-}
+static fr_dim entry_dim(int number) { return (fr_dim){.size = 0, .symbol = number}; }
 
 static fr_dim add_entry(fr_program *p, const fr_dim_entry *entry)
 {
@@ -94,10 +91,7 @@ static int compare_terms(const void *a, const void *b)
     return 0;
 }
 
-static fr_status overflow(void)
-{
-    return fr_fail(FR_ERANGE, "a size does not fit into 64 bits");
-}
+static fr_status overflow(void) { return fr_fail(FR_ERANGE, "a size does not fit into 64 bits"); }
 
 static fr_status new_polynomial(fr_program *p, int n_terms, polynomial *made)
 {
@@ -160,8 +154,7 @@ static fr_dim as_dim(fr_program *p, const polynomial *sum)
         if (equal)
             return entry_dim(i);
     }
-    const fr_dim_entry entry = {
-        .kind = FR_DIM_SUM, .n_terms = sum->n_terms, .terms = sum->terms};
+    const fr_dim_entry entry = {.kind = FR_DIM_SUM, .n_terms = sum->n_terms, .terms = sum->terms};
     return add_entry(p, &entry);
 }
 
@@ -230,10 +223,7 @@ static fr_status multiply(fr_program *p, fr_dim a, fr_dim b, fr_dim *out)
     return FR_OK;
 }
 
-static int64_t floor_divide(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
-}
+static int64_t floor_divide(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 
 /* The part of the polynomial that the divisor divides leaves the quotient: floor((4n+m)/2) is
  * 2n + floor(m/2). */
@@ -350,10 +340,7 @@ fr_status fr_dims_evaluate(const fr_program *p, int64_t *sizes)
     return evaluate(p, sizes, false);
 }
 
-fr_status fr_dims_bound(const fr_program *p, int64_t *sizes)
-{
-    return evaluate(p, sizes, true);
-}
+fr_status fr_dims_bound(const fr_program *p, int64_t *sizes) { return evaluate(p, sizes, true); }
 
 /* ---- text ---- */
 

@@ -2,9 +2,9 @@
  * executor.c: making an executor, binding sizes, giving and taking memory. How it runs: run.c; how
  * memory is planned: plan.c.
  *
- * Capacity: a symbol is planned for the largest size seen. The first size is taken as it is; a larger
- * one later raises the capacity to at least 1.25 times the old, so that slowly growing sizes do
- * not plan anew every time.
+ * Capacity: a symbol is planned for the largest size seen. The first size is taken as it is; a
+ * larger one later raises the capacity to at least 1.25 times the old, so that slowly growing sizes
+ * do not plan anew every time.
  */
 #include <frugal/program.h>
 
@@ -281,10 +281,7 @@ fr_status fr_executor_set(fr_executor *e, fr_value input, const void *data)
     return FR_OK;
 }
 
-void fr_executor_set_step(fr_executor *e, uint64_t step)
-{
-    e->step = step;
-}
+void fr_executor_set_step(fr_executor *e, uint64_t step) { e->step = step; }
 
 void *fr_executor_data(fr_executor *e, fr_value value)
 {

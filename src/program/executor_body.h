@@ -7,8 +7,8 @@
  *     must_size    a size changed: shapes are evaluated, kernels chosen
  *     must_point   memory moved or was given: pointers are filled in
  *
- * A run settles them in this order; when none is set it only calls kernels. All tables have their final
- * size from the start: within capacity a run allocates nothing.
+ * A run settles them in this order; when none is set it only calls kernels. All tables have their
+ * final size from the start: within capacity a run allocates nothing.
  */
 #ifndef FR_PROGRAM_EXECUTOR_BODY_H
 #define FR_PROGRAM_EXECUTOR_BODY_H

@@ -75,7 +75,7 @@ static const fr_node *slice_gradient(const fr_program *p, fr_value grad)
     const int32_t maker = p->values[grad].node;
     const fr_node *node = maker < 0 ? NULL : p->nodes[maker];
     return node != NULL && node->n_inputs == 1 && strcmp(node->op->name, "SliceGrad") == 0 ? node
-                                                                                          : NULL;
+                                                                                           : NULL;
 }
 
 /* a + b. A slice's gradient is added into the other one's memory: its zeros are never made. */
@@ -101,7 +101,8 @@ static fr_status add_contribution(backward *b, const fr_node *node, int operand,
         return fr_fail(FR_EINTERNAL, "gradient of %s: operand %d is %s %s, its gradient %s %s",
                        fr_node_text(node, at, sizeof at), operand, fr_dtype_name(type.dtype),
                        fr_shape_text(b->p, &type.shape, needed, sizeof needed),
-                       fr_dtype_name(got.dtype), fr_shape_text(b->p, &got.shape, shape, sizeof shape));
+                       fr_dtype_name(got.dtype),
+                       fr_shape_text(b->p, &got.shape, shape, sizeof shape));
     }
     b->grad[to] = b->grad[to] == FR_NO_VALUE ? grad : add_gradients(b->p, b->grad[to], grad);
     return fr_program_check(b->p);

@@ -1,9 +1,9 @@
 /*
  * initializer.c: how parameters and states start.
  *
- * A random number depends on (seed, parameter's name, element): adding a layer to a model leaves the
- * others' start as it was, and f32 is f64 rounded. Sources: Glorot and Bengio, AISTATS 2010; He et
- * al., ICCV 2015.
+ * A random number depends on (seed, parameter's name, element): adding a layer to a model leaves
+ * the others' start as it was, and f32 is f64 rounded. Sources: Glorot and Bengio, AISTATS 2010; He
+ * et al., ICCV 2015.
  */
 #include <math.h>
 #include <string.h>
@@ -68,7 +68,8 @@ void fr_initialize(const fr_value_record *record, uint64_t seed, void *data)
     }
     if (from->kind == FR_INIT_CONSTANT) {
         for (int64_t i = 0; i < count; i++)
-            (void)fr_convert(FR_F64, &from->a, dtype, (char *)data + (size_t)i * fr_dtype_bytes(dtype), 1);
+            (void)fr_convert(FR_F64, &from->a, dtype,
+                             (char *)data + (size_t)i * fr_dtype_bytes(dtype), 1);
         return;
     }
     double low = 0, width = 0;

@@ -1,10 +1,10 @@
 /*
  * offsets.c: where in the arena each buffer lies.
  *
- * Packing intervals into least memory is NP-hard. Largest first, each into the smallest gap that fits
- * among the buffers whose lifetimes it meets, stays within a few percent of the lower bound (the most
- * bytes alive at once) on the programs of this engine; test_plan.c prints both. Lifetimes are known
- * in advance, so nothing fragments.
+ * Packing intervals into least memory is NP-hard. Largest first, each into the smallest gap that
+ * fits among the buffers whose lifetimes it meets, stays within a few percent of the lower bound
+ * (the most bytes alive at once) on the programs of this engine; test_plan.c prints both. Lifetimes
+ * are known in advance, so nothing fragments.
  */
 #include "program/plan.h"
 
@@ -15,7 +15,8 @@ static bool meet(const fr_plan_buffer *a, const fr_plan_buffer *b)
     return a->first <= b->last && b->first <= a->last;
 }
 
-/* Larger first; of equal ones the earlier, then the lower number: the result is a function of its input. */
+/* Larger first; of equal ones the earlier, then the lower number: the result is a function of its
+ * input. */
 static bool before(const fr_plan_buffer *buffers, int32_t a, int32_t b)
 {
     if (buffers[a].bytes != buffers[b].bytes)
@@ -54,7 +55,8 @@ static void sort_order(const fr_plan_buffer *buffers, int32_t *order, int n)
     }
 }
 
-/* The smallest gap that holds `one` between the placed buffers it meets (in order of offset), or the end. */
+/* The smallest gap that holds `one` between the placed buffers it meets (in order of offset), or
+ * the end. */
 static size_t best_offset(const fr_plan_buffer *buffers, const int32_t *placed, int n_placed,
                           const fr_plan_buffer *one)
 {

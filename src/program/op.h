@@ -1,8 +1,8 @@
 /*
  * op.h: what is known of one operator, in one place (private side of program.h).
  *
- * An operator is a `const fr_op` in its own file under src/program/ops/, named in list.h. Everything
- * else (builder, gradient, planner, executor, profile, tests, docs) walks the registry.
+ * An operator is a `const fr_op` in its own file under src/program/ops/, named in list.h.
+ * Everything else (builder, gradient, planner, executor, profile, tests, docs) walks the registry.
  *
  * An operator must work in f32 and f64 (gradients are checked in f64 by finite differences), for
  * sizes 0 and 1, and give the same bits with any number of threads.
@@ -68,7 +68,7 @@ typedef struct fr_op_kernel {
 enum { FR_MAX_KERNELS = 4 };
 
 struct fr_op {
-    const char *name; /* ONNX's where ONNX has the operator */
+    const char *name;           /* ONNX's where ONNX has the operator */
     int min_inputs, max_inputs; /* max -1: any number */
     int n_outputs;
     const char *const *attributes; /* names it accepts, NULL-terminated; NULL: none */
@@ -76,14 +76,19 @@ struct fr_op {
     fr_status (*infer)(fr_program *p, const fr_node *node, const fr_type *in, fr_type *out);
     /** Adds backward nodes. grad_out[i] is FR_NO_VALUE where nothing arrives; wanted[i] says which
      * inputs need one; grad_in[i] starts as FR_NO_VALUE. NULL: no gradient (integer operators). */
-    fr_status (*gradient)(fr_program *p, const fr_node *node, const fr_value *grad_out, const bool *wanted, fr_value *grad_in);
-    /** The operator as tensor algebra at bound sizes, in the text form of architecture.md, tensors named
-     * I0, I1, ... and O; NULL where it is none. */
-    fr_status (*expression)(const fr_node *node, const fr_tensor *in, const fr_tensor *out, char *text, size_t bytes);
-    /** Floating-point operations and bytes moved at least, for --profile; NULL: bytes of operands, 0 FLOP. */
-    void (*work)(const fr_node *node, const fr_tensor *in, const fr_tensor *out, double *flop, double *bytes);
-    uint32_t in_place; /* bit i: output 0 may take input i's memory (equal bytes, element by element) */
-    bool is_view;      /* output 0 is input 0's bytes under another shape: never runs */
+    fr_status (*gradient)(fr_program *p, const fr_node *node, const fr_value *grad_out,
+                          const bool *wanted, fr_value *grad_in);
+    /** The operator as tensor algebra at bound sizes, in the text form of architecture.md, tensors
+     * named I0, I1, ... and O; NULL where it is none. */
+    fr_status (*expression)(const fr_node *node, const fr_tensor *in, const fr_tensor *out,
+                            char *text, size_t bytes);
+    /** Floating-point operations and bytes moved at least, for --profile; NULL: bytes of operands,
+     * 0 FLOP. */
+    void (*work)(const fr_node *node, const fr_tensor *in, const fr_tensor *out, double *flop,
+                 double *bytes);
+    uint32_t
+        in_place; /* bit i: output 0 may take input i's memory (equal bytes, element by element) */
+    bool is_view; /* output 0 is input 0's bytes under another shape: never runs */
     fr_op_kernel kernels[FR_MAX_KERNELS]; /* portable last; ends with run == NULL or at the limit */
 };
 
@@ -101,12 +106,17 @@ const int64_t *fr_node_ints(const fr_node *node, const char *name, int *n);
 const fr_dim *fr_node_dims(const fr_node *node, const char *name, int *n);
 
 /* For infer: messages name the node and operand: "MatMul %7: inner sizes ...". */
-fr_status fr_infer_fail(const fr_program *p, const fr_node *node, fr_status status, const char *format, ...) FR_PRINTF(4, 5);
-fr_status fr_infer_rank(const fr_program *p, const fr_node *node, const fr_type *in, int operand, int least, int most);
+fr_status fr_infer_fail(const fr_program *p, const fr_node *node, fr_status status,
+                        const char *format, ...) FR_PRINTF(4, 5);
+fr_status fr_infer_rank(const fr_program *p, const fr_node *node, const fr_type *in, int operand,
+                        int least, int most);
 fr_status fr_infer_float(const fr_program *p, const fr_node *node, const fr_type *in, int operand);
-fr_status fr_infer_same_dtype(const fr_program *p, const fr_node *node, const fr_type *in, int a, int b);
-fr_status fr_infer_index(const fr_program *p, const fr_node *node, const fr_type *in, int operand); /* i32 or i64 */
-fr_status fr_infer_dim(const fr_program *p, const fr_node *node, const char *what_a, fr_dim a, const char *what_b, fr_dim b);
+fr_status fr_infer_same_dtype(const fr_program *p, const fr_node *node, const fr_type *in, int a,
+                              int b);
+fr_status fr_infer_index(const fr_program *p, const fr_node *node, const fr_type *in,
+                         int operand); /* i32 or i64 */
+fr_status fr_infer_dim(const fr_program *p, const fr_node *node, const char *what_a, fr_dim a,
+                       const char *what_b, fr_dim b);
 
 /** How many nodes of an operator the program has so far. */
 int fr_count_nodes(const fr_program *p, const char *op);
@@ -115,6 +125,7 @@ int fr_count_nodes(const fr_program *p, const char *op);
 fr_type fr_value_type(const fr_program *p, fr_value value);
 
 /** One-output convenience over fr_apply. */
-fr_value fr_apply_one(fr_program *p, const char *op, const fr_value *inputs, int n_inputs, const fr_attribute *attributes, int n_attributes);
+fr_value fr_apply_one(fr_program *p, const char *op, const fr_value *inputs, int n_inputs,
+                      const fr_attribute *attributes, int n_attributes);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * plan.c: lifetimes, views, results in place. See plan.h.
  *
- * A result may take the memory of operand i where the operator allows it (op.in_place), the operand's
- * buffer is in use for the last time by this node (views of it included), both have the same dims
- * and element size, and no other operand reads that buffer differently.
+ * A result may take the memory of operand i where the operator allows it (op.in_place), the
+ * operand's buffer is in use for the last time by this node (views of it included), both have the
+ * same dims and element size, and no other operand reads that buffer differently.
  */
 #include "program/plan.h"
 
@@ -70,7 +70,8 @@ static int32_t new_buffer(fr_plan *plan, int32_t first, int32_t last)
 
 static bool same_layout(const fr_type *a, const fr_type *b)
 {
-    return fr_dtype_bytes(a->dtype) == fr_dtype_bytes(b->dtype) && fr_shape_equal(&a->shape, &b->shape);
+    return fr_dtype_bytes(a->dtype) == fr_dtype_bytes(b->dtype) &&
+           fr_shape_equal(&a->shape, &b->shape);
 }
 
 /* The operand whose memory result 0 takes; -1 for none. */
@@ -189,15 +190,13 @@ fr_status fr_type_bytes(const fr_program *p, fr_value value, const int64_t *size
         fits = fits && fr_multiply(total, size, &total);
     }
     if (!empty && (!fits || total > INT64_MAX / 4))
-        return fr_fail(FR_ENOMEM, "value %%%d would take more bytes than any memory has", (int)value);
+        return fr_fail(FR_ENOMEM, "value %%%d would take more bytes than any memory has",
+                       (int)value);
     *bytes = empty ? 0 : (size_t)total;
     return FR_OK;
 }
 
-static size_t round_up(size_t bytes)
-{
-    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
+static size_t round_up(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 
 /* Most that any kernel of the node wants: which of them runs is decided when sizes are bound. */
 static size_t workspace_bytes(const fr_program *p, const fr_node *node, const int64_t *sizes,

@@ -55,8 +55,8 @@ typedef struct fr_plan {
 fr_status fr_plan_create(const fr_program *p, const fr_value *keep, int n_keep, fr_plan *plan);
 void fr_plan_release(fr_plan *plan); /* safe on a zeroed struct */
 
-/** Lays buffers out for dims of at most `sizes` (by entry, as fr_dims_bound gives). Allocates nothing;
- * `in` is scratch for the operands of the widest node. */
+/** Lays buffers out for dims of at most `sizes` (by entry, as fr_dims_bound gives). Allocates
+ * nothing; `in` is scratch for the operands of the widest node. */
 fr_status fr_plan_layout(fr_plan *plan, const int64_t *sizes, fr_tensor *in);
 
 /**
@@ -65,7 +65,8 @@ fr_status fr_plan_layout(fr_plan *plan, const int64_t *sizes, fr_tensor *in);
  */
 size_t fr_plan_offsets(fr_plan_buffer *buffers, int n, int32_t *order);
 
-/** Bytes of a type with these sizes. FR_ERANGE a negative size, FR_ENOMEM one that no memory holds. */
+/** Bytes of a type with these sizes. FR_ERANGE a negative size, FR_ENOMEM one that no memory holds.
+ */
 fr_status fr_type_bytes(const fr_program *p, fr_value value, const int64_t *sizes, size_t *bytes);
 /** A view without memory, with these sizes. */
 fr_tensor fr_type_tensor(const fr_type *type, const int64_t *sizes);

@@ -33,15 +33,9 @@ static void print_attribute(const fr_program *p, const fr_attribute *attribute, 
     char text[128];
     (void)fprintf(stream, " %s=", attribute->name);
     switch (attribute->kind) {
-    case FR_ATTRIBUTE_INT:
-        (void)fprintf(stream, "%" PRId64, attribute->i);
-        break;
-    case FR_ATTRIBUTE_FLOAT:
-        (void)fprintf(stream, "%g", attribute->f);
-        break;
-    case FR_ATTRIBUTE_STRING:
-        (void)fprintf(stream, "%s", attribute->s);
-        break;
+    case FR_ATTRIBUTE_INT: (void)fprintf(stream, "%" PRId64, attribute->i); break;
+    case FR_ATTRIBUTE_FLOAT: (void)fprintf(stream, "%g", attribute->f); break;
+    case FR_ATTRIBUTE_STRING: (void)fprintf(stream, "%s", attribute->s); break;
     case FR_ATTRIBUTE_INTS:
         for (int i = 0; i < attribute->n; i++)
             (void)fprintf(stream, "%s%" PRId64, i == 0 ? "" : ",", attribute->ints[i]);

@@ -18,8 +18,9 @@ static void add_row(const fr_executor *e, int k, double total, fr_table *table)
     char at[64], shape[128];
     const double seconds = step->all_seconds;
     fr_table_cell(table, "%s", fr_node_text(node, at, sizeof at));
-    fr_table_cell(table, "%s", fr_shape_text(e->p, &e->p->values[node->outputs[0]].type.shape, shape,
-                                             sizeof shape));
+    fr_table_cell(
+        table, "%s",
+        fr_shape_text(e->p, &e->p->values[node->outputs[0]].type.shape, shape, sizeof shape));
     fr_table_cell(table, "%s", node->op->kernels[step->kernel].name);
     fr_table_cell(table, "%" PRId64, step->n_runs);
     fr_table_cell(table, "%.3f", 1e3 * seconds);
@@ -30,7 +31,7 @@ static void add_row(const fr_executor *e, int k, double total, fr_table *table)
 
 fr_status fr_executor_print_profile(const fr_executor *e, FILE *stream)
 {
-    static const char *const titles[] = {"node", "shape", "kernel",    ">runs",
+    static const char *const titles[] = {"node", "shape", "kernel",   ">runs",
                                          ">ms",  ">%",    ">GFLOP/s", ">GB/s"};
     if (!e->profile)
         return fr_fail(FR_EINVAL, "profile: the executor was made without options.profile");

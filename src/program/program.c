@@ -54,10 +54,7 @@ fr_status fr_program_fail(fr_program *p, fr_status status)
     return status;
 }
 
-bool fr_program_ok(const fr_program *p)
-{
-    return p != NULL && p->status == FR_OK;
-}
+bool fr_program_ok(const fr_program *p) { return p != NULL && p->status == FR_OK; }
 
 fr_status fr_program_check(const fr_program *p)
 {
@@ -90,8 +87,8 @@ const fr_value_record *fr_value_at(const fr_program *p, fr_value value)
     return &p->values[value];
 }
 
-static fr_status check_shape(const fr_program *p, const char *what, const char *name, fr_dtype dtype,
-                             const fr_shape *shape)
+static fr_status check_shape(const fr_program *p, const char *what, const char *name,
+                             fr_dtype dtype, const fr_shape *shape)
 {
     if (fr_dtype_bytes(dtype) == 0)
         return fr_fail(FR_EDTYPE, "%s \"%s\": %d is no element type", what, name, (int)dtype);
@@ -150,9 +147,9 @@ static fr_value add_named(fr_program *p, const char *what, const char *name, fr_
         for (int d = 0; d < record.type.shape.rank && status == FR_OK; d++)
             if (record.type.shape.dims[d].symbol >= 0) {
                 char text[64];
-                status = fr_fail(FR_ESHAPE, "%s \"%s\": dim %d is %s and not a constant", what,
-                                 name, d,
-                                 fr_dim_text(p, record.type.shape.dims[d], text, sizeof text));
+                status =
+                    fr_fail(FR_ESHAPE, "%s \"%s\": dim %d is %s and not a constant", what, name, d,
+                            fr_dim_text(p, record.type.shape.dims[d], text, sizeof text));
             }
     if (status != FR_OK) {
         fr_program_fail(p, status);
@@ -249,11 +246,11 @@ void fr_output(fr_program *p, const char *name, fr_value value)
         status = fr_fail(FR_EINVAL, "output \"%s\": the program has no value %d", name, (int)value);
     for (int i = 0; i < p->n_outputs && status == FR_OK; i++)
         if (strcmp(p->outputs[i].name, name) == 0)
-            status = fr_fail(FR_EEXIST, "output \"%s\": the program has an output of that name",
-                             name);
+            status =
+                fr_fail(FR_EEXIST, "output \"%s\": the program has an output of that name", name);
     if (status == FR_OK)
-        status = fr_program_grow(&p->outputs, p->n_outputs, &p->outputs_capacity,
-                                 sizeof *p->outputs);
+        status =
+            fr_program_grow(&p->outputs, p->n_outputs, &p->outputs_capacity, sizeof *p->outputs);
     if (status != FR_OK) {
         fr_program_fail(p, status);
         return;
@@ -321,25 +318,13 @@ static fr_value kind_at(const fr_program *p, fr_value_kind kind, int at)
     return FR_NO_VALUE;
 }
 
-int fr_n_parameters(const fr_program *p)
-{
-    return count_kind(p, FR_VALUE_PARAMETER);
-}
+int fr_n_parameters(const fr_program *p) { return count_kind(p, FR_VALUE_PARAMETER); }
 
-fr_value fr_parameter_at(const fr_program *p, int i)
-{
-    return kind_at(p, FR_VALUE_PARAMETER, i);
-}
+fr_value fr_parameter_at(const fr_program *p, int i) { return kind_at(p, FR_VALUE_PARAMETER, i); }
 
-int fr_n_states(const fr_program *p)
-{
-    return count_kind(p, FR_VALUE_STATE);
-}
+int fr_n_states(const fr_program *p) { return count_kind(p, FR_VALUE_STATE); }
 
-fr_value fr_state_at(const fr_program *p, int i)
-{
-    return kind_at(p, FR_VALUE_STATE, i);
-}
+fr_value fr_state_at(const fr_program *p, int i) { return kind_at(p, FR_VALUE_STATE, i); }
 
 int fr_count_nodes(const fr_program *p, const char *op)
 {

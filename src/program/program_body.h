@@ -41,7 +41,7 @@ enum { FR_TERM_ATOMS = 8 };
 /** coefficient * product of atoms; an atom is the number of a symbol or quotient entry. */
 typedef struct fr_dim_term {
     int64_t coefficient;
-    int32_t n_atoms; /* 0: a constant */
+    int32_t n_atoms;              /* 0: a constant */
     int32_t atoms[FR_TERM_ATOMS]; /* ascending, repeated for powers */
 } fr_dim_term;
 
@@ -95,8 +95,8 @@ bool fr_dim_exists(const fr_program *p, fr_dim dim);
 /** "n0x64"; "scalar" for rank 0; returns buffer. */
 const char *fr_shape_text(const fr_program *p, const fr_shape *shape, char *buffer, size_t bytes);
 
-/** Numbers of all dim entries where symbols have the sizes given (in `sizes`, by entry number; filled
- * for the others). FR_ERANGE where one overflows. */
+/** Numbers of all dim entries where symbols have the sizes given (in `sizes`, by entry number;
+ * filled for the others). FR_ERANGE where one overflows. */
 fr_status fr_dims_evaluate(const fr_program *p, int64_t *sizes);
 /** As fr_dims_evaluate, but upper bounds: what no sizes up to these exceed (terms that subtract are
  * left out). */

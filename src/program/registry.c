@@ -20,15 +20,9 @@ static const fr_op *const operators[] = {
 };
 #undef FR_OP
 
-int fr_op_count(void)
-{
-    return (int)(sizeof operators / sizeof operators[0]);
-}
+int fr_op_count(void) { return (int)(sizeof operators / sizeof operators[0]); }
 
-const fr_op *fr_op_at(int i)
-{
-    return i >= 0 && i < fr_op_count() ? operators[i] : NULL;
-}
+const fr_op *fr_op_at(int i) { return i >= 0 && i < fr_op_count() ? operators[i] : NULL; }
 
 const fr_op *fr_op_find(const char *name)
 {
@@ -38,10 +32,7 @@ const fr_op *fr_op_find(const char *name)
     return NULL;
 }
 
-int fr_n_operators(void)
-{
-    return fr_op_count();
-}
+int fr_n_operators(void) { return fr_op_count(); }
 
 const char *fr_operator_name(int i)
 {

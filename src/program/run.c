@@ -21,8 +21,8 @@ static fr_status check_bound(const fr_executor *e)
     return FR_OK;
 }
 
-/* Lays buffers out for the capacities and sees that the arena has room. On failure nothing is planned:
- * the next run tries again. */
+/* Lays buffers out for the capacities and sees that the arena has room. On failure nothing is
+ * planned: the next run tries again. */
 static fr_status plan(fr_executor *e)
 {
     for (int i = 0; i < e->p->n_dims; i++)
@@ -53,6 +53,11 @@ static fr_status settle_sizes(fr_executor *e)
         if (e->plan.places[v].kind == FR_PLACE_NOWHERE)
             continue;
         FR_RETURN_IF_ERROR(fr_type_bytes(p, v, e->sizes, &bytes));
+        const fr_place *place = &e->plan.places[v];
+        if (place->kind == FR_PLACE_ARENA && bytes > e->plan.buffers[place->buffer].bytes)
+            return fr_fail(FR_ESHAPE, /* a product of sizes that are negative */
+                           "value %%%d takes %zu bytes, more than sizes up to the largest ones do",
+                           (int)v, bytes);
         void *data = e->tensors[v].data;
         e->tensors[v] = fr_type_tensor(&p->values[v].type, e->sizes);
         e->tensors[v].data = data;

@@ -10,10 +10,7 @@
 
 #include "program/program_body.h"
 
-static bool is_one(fr_dim dim)
-{
-    return dim.symbol < 0 && dim.size == 1;
-}
+static bool is_one(fr_dim dim) { return dim.symbol < 0 && dim.size == 1; }
 
 fr_status fr_infer_broadcast(const fr_program *p, const fr_node *node, const fr_type *in, int a,
                              int b, int skip, fr_shape *out)

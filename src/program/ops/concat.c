@@ -1,6 +1,6 @@
 /*
- * concat.c: Concat: operands one behind the other along attribute `axis` (0), as ONNX. The size of the
- * axis is the sum, also of symbols. The gradient of an operand is its slice.
+ * concat.c: Concat: operands one behind the other along attribute `axis` (0), as ONNX. The size of
+ * the axis is the sum, also of symbols. The gradient of an operand is its slice.
  */
 #include "kernel/transpose.h"
 
@@ -26,8 +26,7 @@ static fr_status infer(fr_program *p, const fr_node *node, const fr_type *in, fr
                                      fr_dim_text(p, in[0].shape.dims[d], a, sizeof a), i,
                                      fr_dim_text(p, in[i].shape.dims[d], b, sizeof b));
             }
-        out[0].shape.dims[axis] =
-            fr_dim_add(p, out[0].shape.dims[axis], in[i].shape.dims[axis]);
+        out[0].shape.dims[axis] = fr_dim_add(p, out[0].shape.dims[axis], in[i].shape.dims[axis]);
     }
     return FR_OK;
 }

@@ -74,8 +74,7 @@ static fr_status chosen_gradient(fr_program *p, const fr_node *node, const char 
     for (int i = 0; i < 2; i++)
         if (wanted[i]) {
             const fr_value operands[] = {node->inputs[0], node->inputs[1], grad_out};
-            const fr_value grad =
-                fr_apply_one(p, op, operands, 3, &FR_INT("operand", i), 1);
+            const fr_value grad = fr_apply_one(p, op, operands, 3, &FR_INT("operand", i), 1);
             hand_over(p, node, wanted, i, grad, grad_in);
         }
     return fr_program_check(p);

@@ -49,7 +49,8 @@ static fr_status check_repeats(const fr_program *p, const fr_node *node, const f
     if (fits)
         return FR_OK;
     char small_text[128], large_text[128];
-    return fr_infer_fail(p, node, FR_ESHAPE, "%s does not broadcast to %s (operand 0 and attribute shape)",
+    return fr_infer_fail(p, node, FR_ESHAPE,
+                         "%s does not broadcast to %s (operand 0 and attribute shape)",
                          fr_shape_text(p, small, small_text, sizeof small_text),
                          fr_shape_text(p, large, large_text, sizeof large_text));
 }

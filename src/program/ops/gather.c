@@ -3,9 +3,9 @@
  *
  *     out[a.., i.., b..] = x[a.., indices[i..], b..]      attribute `axis` (0); indices i32 or i64
  *
- * GatherGrad takes (dy, indices) and attributes `axis` and `rows`, the size of x's axis; places with the
- * same number are added in the order of indices. A number outside the axis stops the run with
- * FR_ERANGE; negative numbers do not count from the end.
+ * GatherGrad takes (dy, indices) and attributes `axis` and `rows`, the size of x's axis; places
+ * with the same number are added in the order of indices. A number outside the axis stops the run
+ * with FR_ERANGE; negative numbers do not count from the end.
  */
 #include "kernel/elementwise.h"
 #include "kernel/rows.h"
@@ -23,8 +23,9 @@ static fr_status infer(fr_program *p, const fr_node *node, const fr_type *in, fr
     FR_RETURN_IF_ERROR(fr_infer_index(p, node, in, 1));
     const int rank = in[0].shape.rank, rank_indices = in[1].shape.rank;
     if (rank + rank_indices - 1 > FR_MAX_RANK)
-        return fr_infer_fail(p, node, FR_ESHAPE, "operands of rank %d and %d give rank %d, above %d",
-                             rank, rank_indices, rank + rank_indices - 1, (int)FR_MAX_RANK);
+        return fr_infer_fail(p, node, FR_ESHAPE,
+                             "operands of rank %d and %d give rank %d, above %d", rank,
+                             rank_indices, rank + rank_indices - 1, (int)FR_MAX_RANK);
     out[0] = fr_leading_type(&in[0], in[0].dtype, axis);
     for (int d = 0; d < rank_indices; d++)
         out[0].shape.dims[out[0].shape.rank++] = in[1].shape.dims[d];

@@ -100,7 +100,8 @@ static fr_value result_as_matrix(fr_program *p, const fr_node *node, fr_value gr
     return fr_reshape_to(p, grad, shape);
 }
 
-static fr_value back_to(fr_program *p, fr_value grad, fr_value operand, const fr_shape *as_matrix_shape)
+static fr_value back_to(fr_program *p, fr_value grad, fr_value operand,
+                        const fr_shape *as_matrix_shape)
 {
     const fr_shape shape = fr_value_shape(p, operand);
     return fr_reshape_to(p, fr_sum_to(p, grad, as_matrix_shape), shape);
@@ -110,7 +111,8 @@ static fr_status gradient(fr_program *p, const fr_node *node, const fr_value *gr
                           const bool *wanted, fr_value *grad_in)
 {
     const bool ta = is_transposed(node, 0), tb = is_transposed(node, 1);
-    const fr_value a = as_matrix(p, node->inputs[0], true), b = as_matrix(p, node->inputs[1], false);
+    const fr_value a = as_matrix(p, node->inputs[0], true),
+                   b = as_matrix(p, node->inputs[1], false);
     const fr_value dc = result_as_matrix(p, node, grad_out[0]);
     const fr_shape shape_a = fr_value_shape(p, a), shape_b = fr_value_shape(p, b);
     if (wanted[0]) {
@@ -120,7 +122,8 @@ static fr_status gradient(fr_program *p, const fr_node *node, const fr_value *gr
     }
     if (wanted[1]) {
         const bool rows = shape_b.rank == 2 && !ta && shape_a.rank > 2; /* sums over dims before */
-        const fr_value left = rows ? flatten_rows(p, a) : a, right = rows ? flatten_rows(p, dc) : dc;
+        const fr_value left = rows ? flatten_rows(p, a) : a,
+                       right = rows ? flatten_rows(p, dc) : dc;
         const fr_value db = tb ? fr_matmul_transposed(p, right, true, left, ta)
                                : fr_matmul_transposed(p, left, !ta, right, false);
         grad_in[1] = back_to(p, db, node->inputs[1], &shape_b);
@@ -135,8 +138,8 @@ typedef struct product {
     fr_dtype dtype;
     int64_t m, n, k, batch;
     bool transpose_a, transpose_b;
-    int rank;                    /* of the batch */
-    int64_t size[FR_MAX_RANK];   /* of its dims */
+    int rank;                       /* of the batch */
+    int64_t size[FR_MAX_RANK];      /* of its dims */
     int64_t stride[2][FR_MAX_RANK]; /* elements between matrices of A and B; 0 where repeated */
     double beta;
     const char *a, *b;
@@ -163,7 +166,8 @@ static product product_of(const fr_node *node, const fr_tensor *in, const fr_ten
     product at = {.dtype = a->dtype, .batch = 1, .a = a->data, .b = b->data, .c = out->data};
     at.transpose_a = a->rank > 1 && is_transposed(node, 0);
     at.transpose_b = b->rank > 1 && is_transposed(node, 1);
-    const int64_t last_a = a->shape[a->rank - 1], before_a = a->rank == 1 ? 1 : a->shape[a->rank - 2];
+    const int64_t last_a = a->shape[a->rank - 1],
+                  before_a = a->rank == 1 ? 1 : a->shape[a->rank - 2];
     at.m = at.transpose_a ? last_a : before_a;
     at.k = at.transpose_a ? before_a : last_a;
     at.n = b->rank == 1 ? 1 : at.transpose_b ? b->shape[b->rank - 2] : b->shape[b->rank - 1];
@@ -337,8 +341,8 @@ static fr_status linear_gradient(fr_program *p, const fr_node *node, const fr_va
     if (wanted[0])
         grad_in[0] = fr_matmul_transposed(p, grad_out[0], false, weight, true);
     if (wanted[1])
-        grad_in[1] = fr_matmul_transposed(p, flatten_rows(p, x), true, flatten_rows(p, grad_out[0]),
-                                          false);
+        grad_in[1] =
+            fr_matmul_transposed(p, flatten_rows(p, x), true, flatten_rows(p, grad_out[0]), false);
     if (wanted[2]) {
         const fr_shape bias = fr_value_shape(p, node->inputs[2]);
         grad_in[2] = fr_sum_to(p, grad_out[0], &bias);
@@ -364,7 +368,8 @@ static fr_status linear_expression(const fr_node *node, const fr_tensor *in, con
     if (in[0].rank < 2)
         return fr_fail(FR_ENOTSUP, "a product with a vector has no expression");
     char product_text[512] = "";
-    FR_RETURN_IF_ERROR(put_matrix("I0", &in[0], out, true, false, product_text, sizeof product_text));
+    FR_RETURN_IF_ERROR(
+        put_matrix("I0", &in[0], out, true, false, product_text, sizeof product_text));
     text[0] = '\0';
     FR_RETURN_IF_ERROR(fr_expression_result(out, text, bytes));
     FR_RETURN_IF_ERROR(fr_expression_put(text, bytes, "{ "));

@@ -4,10 +4,10 @@
  *     out[i] = computed[position[i]]       where position[i] >= 0
  *            = cached[-1 - position[i]]    otherwise
  *
- * computed [m, d], cached [c, d], position i32 [n]. The gradient of either side is MergeRowsGrad(dy,
- * position) with attributes `rows` (m or c) and `cached` (0 or 1): a row that no position names gets
- * zeros, one named several times their sum in the order of position. The cached side is a whole
- * ring: its gradient is made only where it is asked for.
+ * computed [m, d], cached [c, d], position i32 [n]. The gradient of either side is
+ * MergeRowsGrad(dy, position) with attributes `rows` (m or c) and `cached` (0 or 1): a row that no
+ * position names gets zeros, one named several times their sum in the order of position. The cached
+ * side is a whole ring: its gradient is made only where it is asked for.
  *
  * Source: FreshGNN (PVLDB 17:6), section 4.
  */
@@ -39,9 +39,8 @@ static fr_status infer(fr_program *p, const fr_node *node, const fr_type *in, fr
     FR_RETURN_IF_ERROR(fr_infer_rank(p, node, in, 0, 2, 2));
     FR_RETURN_IF_ERROR(fr_infer_rank(p, node, in, 1, 2, 2));
     FR_RETURN_IF_ERROR(fr_infer_same_dtype(p, node, in, 0, 1));
-    FR_RETURN_IF_ERROR(fr_infer_dim(p, node, "columns of operand 0, computed,",
-                                    in[0].shape.dims[1], "columns of operand 1, cached,",
-                                    in[1].shape.dims[1]));
+    FR_RETURN_IF_ERROR(fr_infer_dim(p, node, "columns of operand 0, computed,", in[0].shape.dims[1],
+                                    "columns of operand 1, cached,", in[1].shape.dims[1]));
     FR_RETURN_IF_ERROR(infer_position(p, node, in, 2));
     out[0] = (fr_type){.dtype = in[0].dtype,
                        .shape = FR_SHAPE(in[2].shape.dims[0], in[0].shape.dims[1])};
@@ -91,7 +90,8 @@ static fr_status run_merge(const fr_run *run)
 typedef struct merge_gradient {
     fr_dtype dtype;
     int64_t width;
-    const int32_t *first, *next; /* by row of the side: first row of dy; by row of dy: the next; -1 none */
+    const int32_t *first,
+        *next; /* by row of the side: first row of dy; by row of dy: the next; -1 none */
     const char *dy;
     char *out;
 } merge_gradient;

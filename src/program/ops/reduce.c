@@ -1,9 +1,9 @@
 /*
  * reduce.c: ReduceSum, ReduceMean and ReduceMax over axes, as ONNX.
  *
- * Attributes `axes` (none: all; negative: from the end) and `keepdims` (1). A sum or mean of nothing
- * is 0, a maximum of nothing -infinity. The gradient of a sum is an Expand, that of a mean an
- * Expand that divides (expand.c), that of a maximum goes to the first element that is it.
+ * Attributes `axes` (none: all; negative: from the end) and `keepdims` (1). A sum or mean of
+ * nothing is 0, a maximum of nothing -infinity. The gradient of a sum is an Expand, that of a mean
+ * an Expand that divides (expand.c), that of a maximum goes to the first element that is it.
  */
 #include "kernel/reduce.h"
 

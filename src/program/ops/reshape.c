@@ -1,6 +1,6 @@
 /*
- * reshape.c: Reshape: the same elements in order under another shape. It never runs: the planner lets
- * the result be the operand's bytes.
+ * reshape.c: Reshape: the same elements in order under another shape. It never runs: the planner
+ * lets the result be the operand's bytes.
  *
  * Attribute `shape` gives the dims. Where both counts are known or equal as expressions it is
  * checked while building, otherwise (n against 4 floor(n/4)) when sizes are bound.

@@ -5,8 +5,8 @@
  *     SliceGrad  the same and `size` of the axis: dy between zeros; with a second operand `base`,
  *                base + that
  *
- * Where several gradients meet in one value (a layer reads its own rows as a slice of all rows), the sum
- * is made by adding dy into the others' memory: no zeros are written or added.
+ * Where several gradients meet in one value (a layer reads its own rows as a slice of all rows),
+ * the sum is made by adding dy into the others' memory: no zeros are written or added.
  */
 #include "kernel/elementwise.h"
 #include "kernel/transpose.h"
@@ -91,7 +91,8 @@ static fr_status gradient_of_gradient(fr_program *p, const fr_node *node, const 
     int n;
     const fr_dim *bounds = fr_node_dims(node, "bounds", &n);
     if (wanted[0])
-        grad_in[0] = fr_slice(p, grad_out[0], (int)fr_node_int(node, "axis", 0), bounds[0], bounds[1]);
+        grad_in[0] =
+            fr_slice(p, grad_out[0], (int)fr_node_int(node, "axis", 0), bounds[0], bounds[1]);
     if (node->n_inputs > 1 && wanted[1])
         grad_in[1] = grad_out[0];
     return fr_program_check(p);

@@ -1,6 +1,6 @@
 /*
- * transpose.c: Transpose: dim d of the result is dim perm[d] of the operand, as ONNX; without attribute
- * `perm` the dims are reversed. Its gradient is the inverse permutation.
+ * transpose.c: Transpose: dim d of the result is dim perm[d] of the operand, as ONNX; without
+ * attribute `perm` the dims are reversed. Its gradient is the inverse permutation.
  */
 #include "kernel/transpose.h"
 
@@ -77,8 +77,8 @@ static fr_status expression(const fr_node *node, const fr_tensor *in, const fr_t
     text[0] = '\0';
     FR_RETURN_IF_ERROR(fr_expression_result(out, text, bytes));
     for (int d = 0; d < in[0].rank; d++)
-        FR_RETURN_IF_ERROR(fr_expression_put(text, bytes, "%si%" PRId64, d == 0 ? "I0[" : ", ",
-                                             inverse[d]));
+        FR_RETURN_IF_ERROR(
+            fr_expression_put(text, bytes, "%si%" PRId64, d == 0 ? "I0[" : ", ", inverse[d]));
     return fr_expression_put(text, bytes, "]");
 }
 

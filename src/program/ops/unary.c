@@ -94,8 +94,8 @@ static fr_status gradient_again(fr_program *p, const fr_node *node, const fr_val
 {
     bool is_gradient;
     const unary_row *row = row_of(node, &is_gradient);
-    const bool flat = row->kind == FR_UNARY_relu || row->kind == FR_UNARY_leaky_relu ||
-                      row->kind == FR_UNARY_abs;
+    const bool flat =
+        row->kind == FR_UNARY_relu || row->kind == FR_UNARY_leaky_relu || row->kind == FR_UNARY_abs;
     if (wanted[0] && !flat)
         return fr_fail(FR_ENOTSUP, "%s: second derivatives are not supported", node->op->name);
     const fr_attribute given = FR_FLOAT(row->attribute, attribute_of(node, row));
