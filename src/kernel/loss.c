@@ -104,15 +104,9 @@ fr_status fr_cross_entropy_gradient_run(const fr_cross_entropy_shape *shape, con
     return FR_OK;
 }
 
-static int64_t binary_tiles(int64_t n)
-{
-    return (n + BINARY_TILE - 1) / BINARY_TILE;
-}
+static int64_t binary_tiles(int64_t n) { return (n + BINARY_TILE - 1) / BINARY_TILE; }
 
-int64_t fr_binary_cross_entropy_scratch(int64_t n)
-{
-    return 2 * binary_tiles(n);
-}
+int64_t fr_binary_cross_entropy_scratch(int64_t n) { return 2 * binary_tiles(n); }
 
 void fr_binary_cross_entropy_run(fr_dtype dtype, int64_t n, const void *logits, const void *targets,
                                  void *loss, int64_t *count, double *scratch)

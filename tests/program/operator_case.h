@@ -57,7 +57,6 @@ typedef struct op_case {
     uint32_t loss_outputs; /* bit i: output i is part of the differentiated loss; 0 is read as 1 */
     bool no_gradient;      /* skip differentiation (integer results) */
     double tolerance;      /* of f32 against f64, relative to 1 + |value|; 0 is read as 2e-5 */
-    double step;           /* of finite differences; 0 is read as 1e-5 */
 } op_case;
 
 /* ---- random choices ---- */
@@ -71,14 +70,10 @@ static inline int64_t case_below(op_case *c, int64_t bound)
 static inline int64_t case_extent(op_case *c, int64_t small, int64_t large)
 {
     switch (c->size) {
-    case CASE_ZERO:
-        return 0;
-    case CASE_ONE:
-        return 1;
-    case CASE_SMALL:
-        return 1 + case_below(c, small);
-    default:
-        return large - case_below(c, 1 + large / 8);
+    case CASE_ZERO: return 0;
+    case CASE_ONE: return 1;
+    case CASE_SMALL: return 1 + case_below(c, small);
+    default: return large - case_below(c, 1 + large / 8);
     }
 }
 
@@ -143,10 +138,7 @@ static inline void case_left_out(op_case *c)
 }
 
 #define SHAPE(...)                                                                                 \
-    (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[])                         \
-    {                                                                                              \
-        __VA_ARGS__                                                                                \
-    }
+    (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]) { __VA_ARGS__ }
 
 /* ---- attributes ---- */
 
@@ -191,6 +183,7 @@ typedef struct spoil {
     spoil_kind kind;
     int operand, dim;
     const char *says; /* NULL: "operand N" */
+    int only;         /* 0: in every round; else round only - 1 */
 } spoil;
 
 typedef struct op_row {

@@ -64,14 +64,14 @@ static void make_convolution(op_case *c)
 static void make_max_pool(op_case *c)
 {
     const image_window at = case_window(c, c->round % 2 == 0);
-    case_image(c, &at, c->size == CASE_ZERO ? 0 : case_extent(c, 2, 40),
+    case_image(c, &at, c->size == CASE_ZERO ? 0 : case_extent(c, 2, 12),
                case_extent_least_1(c, 3, 16));
 }
 
 static void make_average_pool(op_case *c)
 {
     const image_window at = case_window(c, c->round % 3 != 0);
-    case_image(c, &at, c->size == CASE_ZERO ? 0 : case_extent(c, 2, 40),
+    case_image(c, &at, c->size == CASE_ZERO ? 0 : case_extent(c, 2, 12),
                case_extent_least_1(c, 3, 16));
     case_attribute(c, FR_INT("count_include_pad", c->round % 2));
 }
@@ -80,24 +80,24 @@ static const op_row image_rows[] = {
     {.op = "Conv",
      .make = make_convolution,
      .rounds = 6,
-     .spoils = {{SPOIL_DTYPE, 0, 0, NULL},
-                {SPOIL_DTYPE, 1, 0, NULL},
-                {SPOIL_RANK, 0, 0, NULL},
-                {SPOIL_RANK, 1, 0, NULL},
-                {SPOIL_SIZE, 0, 1, NULL},
-                {SPOIL_SIZE, 1, 1, NULL},
-                {SPOIL_SIZE, 2, 0, "bias"}}},
+     .spoils = {{SPOIL_DTYPE, 0, 0, NULL, 0},
+                {SPOIL_DTYPE, 1, 0, NULL, 0},
+                {SPOIL_RANK, 0, 0, NULL, 0},
+                {SPOIL_RANK, 1, 0, NULL, 0},
+                {SPOIL_SIZE, 0, 1, NULL, 0},
+                {SPOIL_SIZE, 1, 1, NULL, 0},
+                {SPOIL_SIZE, 2, 0, "bias", 0}}},
     {.op = "ConvGradInput", .covered_by = "Conv"},
     {.op = "ConvGradWeight", .covered_by = "Conv"},
     {.op = "MaxPool",
      .make = make_max_pool,
      .rounds = 6,
-     .spoils = {{SPOIL_DTYPE, 0, 0, NULL}, {SPOIL_RANK, 0, 0, NULL}}},
+     .spoils = {{SPOIL_DTYPE, 0, 0, NULL, 0}, {SPOIL_RANK, 0, 0, NULL, 0}}},
     {.op = "MaxPoolGrad", .covered_by = "MaxPool"},
     {.op = "AveragePool",
      .make = make_average_pool,
      .rounds = 6,
-     .spoils = {{SPOIL_DTYPE, 0, 0, NULL}, {SPOIL_RANK, 0, 0, NULL}}},
+     .spoils = {{SPOIL_DTYPE, 0, 0, NULL, 0}, {SPOIL_RANK, 0, 0, NULL, 0}}},
     {.op = "AveragePoolGrad", .covered_by = "AveragePool"},
 };
 

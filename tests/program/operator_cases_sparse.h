@@ -36,6 +36,15 @@ static void case_reduction(op_case *c, int which)
     case_attribute(c, FR_STRING("reduction", names[which % 3]));
 }
 
+/* The last operand becomes powers of two of either sign: products are exact, so that f32 and f64
+ * agree on which is the largest. */
+static void make_exact_weights(op_case *c)
+{
+    operand *weight = &c->inputs[c->n_inputs - 1];
+    for (int64_t i = 0; i < weight->count; i++)
+        weight->floats[i] = ldexp(case_below(c, 2) ? 1 : -1, (int)case_below(c, 4) - 2);
+}
+
 /* Rounds go through 3 reductions x (no weight, one a edge, heads). */
 static void make_spmm(op_case *c)
 {
@@ -49,6 +58,8 @@ static void make_spmm(op_case *c)
     else if (weighted == 2)
         case_floats(c, 1, SHAPE(at.edges, heads));
     case_reduction(c, c->round);
+    if (c->round % 3 == 2 && weighted && c->size == CASE_LARGE)
+        make_exact_weights(c);
     c->tolerance = 1e-4;
 }
 
@@ -131,7 +142,7 @@ static void make_segment_grad(op_case *c)
 }
 
 #define BLOCK_SPOILS                                                                               \
-    {SPOIL_DTYPE, 0, 0, NULL}, {SPOIL_DTYPE, 2, 0, NULL}, {SPOIL_SIZE, 1, 0, "end"},               \
+    {SPOIL_DTYPE, 0, 0, NULL, 0}, {SPOIL_DTYPE, 2, 0, NULL, 0}, {SPOIL_SIZE, 1, 0, "end", 0},      \
     {                                                                                              \
         SPOIL_RANK, 2, 0, NULL                                                                     \
     }
@@ -141,36 +152,40 @@ static const op_row sparse_rows[] = {
      .make = make_spmm,
      .rounds = 9,
      .spoils = {BLOCK_SPOILS,
-                {SPOIL_RANK, 3, 0, NULL},
-                {SPOIL_DTYPE, 3, 0, NULL},
-                {SPOIL_SIZE, 4, 0, "weight"}}},
+                {SPOIL_RANK, 3, 0, NULL, 0},
+                {SPOIL_DTYPE, 3, 0, NULL, 0},
+                {SPOIL_SIZE, 4, 0, "weight", 0}}},
     {.op = "SpMMTransposed",
      .make = make_spmm_transposed,
      .rounds = 6,
      .spoils = {BLOCK_SPOILS,
-                {SPOIL_RANK, 3, 0, NULL},
-                {SPOIL_SIZE, 3, 0, NULL},
-                {SPOIL_SIZE, 4, 0, "weight"}}},
+                {SPOIL_RANK, 3, 0, NULL, 0},
+                {SPOIL_SIZE, 3, 0, NULL, 0},
+                {SPOIL_SIZE, 4, 0, "weight", 0}}},
     {.op = "EdgeDotMax", .covered_by = "SpMM"},
     {.op = "SegmentReduce",
      .make = make_segment,
      .rounds = 6,
-     .spoils = {{SPOIL_DTYPE, 0, 0, NULL}, {SPOIL_DTYPE, 1, 0, NULL}, {SPOIL_RANK, 1, 0, NULL}}},
+     .spoils = {{SPOIL_DTYPE, 0, 0, NULL, 0},
+                {SPOIL_DTYPE, 1, 0, NULL, 0},
+                {SPOIL_RANK, 1, 0, NULL, 0}}},
     {.op = "SegmentReduceGrad",
      .make = make_segment_grad,
-     .spoils = {{SPOIL_DTYPE, 0, 0, NULL}, {SPOIL_DTYPE, 1, 0, NULL}, {SPOIL_SIZE, 0, 0, NULL}}},
+     .spoils = {{SPOIL_DTYPE, 0, 0, NULL, 0},
+                {SPOIL_DTYPE, 1, 0, NULL, 0},
+                {SPOIL_SIZE, 0, 0, NULL, 0}}},
     {.op = "EdgeAdd",
      .make = make_edge_add,
-     .spoils = {BLOCK_SPOILS, {SPOIL_SIZE, 3, 0, NULL}, {SPOIL_SIZE, 4, 1, NULL}}},
+     .spoils = {BLOCK_SPOILS, {SPOIL_SIZE, 3, 0, NULL, 0}, {SPOIL_SIZE, 4, 1, NULL, 0}}},
     {.op = "EdgeAddGrad", .covered_by = "EdgeAdd"},
     {.op = "EdgeSoftmax",
      .make = make_edge_softmax,
-     .spoils = {BLOCK_SPOILS, {SPOIL_SIZE, 3, 0, NULL}, {SPOIL_RANK, 3, 0, NULL}}},
+     .spoils = {BLOCK_SPOILS, {SPOIL_SIZE, 3, 0, NULL, 0}, {SPOIL_RANK, 3, 0, NULL, 0}}},
     {.op = "EdgeSoftmaxGrad", .covered_by = "EdgeSoftmax"},
     {.op = "EdgeDot",
      .make = make_edge_dot,
      .rounds = 6,
-     .spoils = {BLOCK_SPOILS, {SPOIL_SIZE, 3, 0, NULL}, {SPOIL_SIZE, 4, 1, NULL}}},
+     .spoils = {BLOCK_SPOILS, {SPOIL_SIZE, 3, 0, NULL, 0}, {SPOIL_SIZE, 4, 1, NULL, 0}}},
 };
 
 #endif
