@@ -8,8 +8,8 @@
  *
  * Transposes add into rows in the order of the edges. Each thread walks all edges and adds only to
  * a range of output rows that is its own: any split gives the same order per element, so the
- * number of parts may follow the number of threads. Splitting columns instead was measured: see
- * scatter_parts.
+ * number of parts may follow the number of threads. Splitting columns instead was tried: 1.85 times
+ * slower at width 16 (threads share cache lines), 1.35 at 256, 1.2 at 512, two threads each.
  */
 #include "kernel/sparse.h"
 

@@ -38,7 +38,7 @@ fr_status fr_spmm_run(const fr_spmm *spmm);
 
 /** The transpose: for every row i and edge e, out[source[e]] += weight[e] * x[i] (mean: divided by the
  * row's edges; max: only where argmax[i, j] == e). Here x is [n_rows, heads*width] and out
- * [n_sources, heads*width], zeroed first. Columns are split between threads, so every sum keeps
+ * [n_sources, heads*width], zeroed first. Sources are split between threads, so every sum keeps
  * its order. */
 fr_status fr_spmm_transposed_run(const fr_spmm *spmm, int64_t n_sources);
 
