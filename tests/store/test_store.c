@@ -62,6 +62,23 @@ static void opened_files_give_the_rows_that_were_written(void **state)
     remove_folder_of(path);
 }
 
+/* Files of each release stay in tests/golden. */
+static void a_file_of_release_0_1_still_opens(void **state)
+{
+    (void)state;
+    char path[4096];
+    fr_store *store;
+    if (getenv("FR_SOURCE_DIR") == NULL)
+        skip();
+    (void)snprintf(path, sizeof path, "%s/tests/golden/store/rows_0_1.bin",
+                   getenv("FR_SOURCE_DIR"));
+    OK(fr_store_open(path, NULL, &store));
+    assert_int_equal(fr_store_rows(store), 5);
+    assert_int_equal(fr_store_width(store), 300);
+    check_rows(fr_store_in_memory(store), (const int64_t[]){0, 1, 2, 3, 4}, 5, 1200);
+    fr_store_free(store);
+}
+
 static void gather_follows_the_ids(void **state)
 {
     (void)state;
@@ -443,6 +460,7 @@ static void threads_share_a_store(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(opened_files_give_the_rows_that_were_written),
+    cmocka_unit_test(a_file_of_release_0_1_still_opens),
     cmocka_unit_test(gather_follows_the_ids),
     cmocka_unit_test(an_id_out_of_range_reads_and_writes_nothing),
     cmocka_unit_test(scatter_takes_the_last_of_equal_ids),

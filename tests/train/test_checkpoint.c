@@ -82,6 +82,21 @@ static void what_was_added_reads_back(void **state)
     remove_folder_of(path);
 }
 
+/* Files of each release stay in tests/golden. */
+static void a_checkpoint_of_release_0_1_still_loads(void **state)
+{
+    (void)state;
+    char path[4096];
+    fr_checkpoint *checkpoint;
+    if (getenv("FR_SOURCE_DIR") == NULL)
+        skip();
+    (void)snprintf(path, sizeof path, "%s/tests/golden/train/checkpoint_0_1.frc",
+                   getenv("FR_SOURCE_DIR"));
+    OK(fr_checkpoint_open(path, &checkpoint));
+    check_small(checkpoint);
+    fr_checkpoint_free(checkpoint);
+}
+
 static void names_and_types_that_differ_are_refused(void **state)
 {
     (void)state;
@@ -497,6 +512,7 @@ static void a_name_that_appears_twice_is_refused(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(what_was_added_reads_back),
+    cmocka_unit_test(a_checkpoint_of_release_0_1_still_loads),
     cmocka_unit_test(names_and_types_that_differ_are_refused),
     cmocka_unit_test(an_empty_checkpoint_is_one),
     cmocka_unit_test(every_dtype_and_many_entries_read_back),
