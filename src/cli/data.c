@@ -113,7 +113,8 @@ typedef fr_status (*importer)(const char *source, const char *path, const fr_imp
 static const struct {
     const char *kind;
     importer import;
-} importers[] = {{"planetoid", fr_import_planetoid}, {"npz", fr_import_npz}, {"edges", fr_import_edges}};
+} importers[] = {{"planetoid", fr_import_planetoid}, {"npz", fr_import_npz}, {"edges", fr_import_edges},
+                 {"mtx", fr_import_mtx}, {"csv", fr_import_csv}};
 
 static importer find_importer(const char *kind)
 {
