@@ -25,8 +25,8 @@ enum { TILE = 16384 };
 #endif
 
 /* NaN on either side gives NaN. */
-#define fr_larger(x, y) fr_choose((x) >= (y) || (x) != (x), x, y)
-#define fr_smaller(x, y) fr_choose((x) <= (y) || (x) != (x), x, y)
+#define fr_larger(x, y) fr_choose(((x) >= (y)) | ((x) != (x)), x, y)
+#define fr_smaller(x, y) fr_choose(((x) <= (y)) | ((x) != (x)), x, y)
 
 typedef struct broadcast_call {
     const fr_broadcast *shape;

@@ -15,7 +15,7 @@ enum {
     CUTS = 32,     /* pieces of a long reduction at most */
 };
 
-#define fr_larger(x, y) fr_choose((x) > (y) || (x) != (x), x, y)
+#define fr_larger(x, y) fr_choose(((x) > (y)) | ((x) != (x)), x, y)
 
 /* [outer, n, inner] -> [outer, n_cuts, inner]; then the same again over the cuts. */
 typedef struct pass {

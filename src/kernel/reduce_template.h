@@ -1,19 +1,27 @@
 /* reduce_template.h: the loops of reduce.c, once per number type (variants.h). */
 
+/* NaN is looked for beside the maximum: the chain from step to step is then one instruction. */
 static inline VARIANT_TARGET real VARIANT(row_larger)(const real *x, int64_t n)
 {
     real lane[ROW_LANES];
+    int32_t unordered[ROW_LANES] = {0};
     for (int l = 0; l < ROW_LANES; l++)
         lane[l] = -(real)INFINITY;
     int64_t j = 0;
     for (; j + ROW_LANES <= n; j += ROW_LANES)
-        for (int l = 0; l < ROW_LANES; l++)
-            lane[l] = fr_larger(x[j + l], lane[l]);
-    for (int l = 0; j < n; j++, l++)
-        lane[l] = fr_larger(x[j], lane[l]);
-    for (int l = 1; l < ROW_LANES; l++)
-        lane[0] = fr_larger(lane[l], lane[0]);
-    return lane[0];
+        for (int l = 0; l < ROW_LANES; l++) {
+            lane[l] = x[j + l] > lane[l] ? x[j + l] : lane[l];
+            unordered[l] |= x[j + l] != x[j + l];
+        }
+    for (int l = 0; j < n; j++, l++) {
+        lane[l] = x[j] > lane[l] ? x[j] : lane[l];
+        unordered[l] |= x[j] != x[j];
+    }
+    for (int l = 1; l < ROW_LANES; l++) {
+        lane[0] = lane[l] > lane[0] ? lane[l] : lane[0];
+        unordered[0] |= unordered[l];
+    }
+    return unordered[0] ? (real)NAN : lane[0];
 }
 
 /* Task: one piece of one row. */
