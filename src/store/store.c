@@ -85,7 +85,7 @@ void fr_store_free(fr_store *store)
 fr_status fr_store_create(fr_dtype dtype, int64_t n_rows, int64_t width, fr_store **store)
 {
     fr_store *made = NULL;
-    fr_store_layout layout;
+    fr_store_layout layout = {0};
     fr_status status;
     *store = NULL;
     FR_TRY(fr_store_layout_make(dtype, n_rows, width, &layout));
@@ -118,7 +118,7 @@ fr_status fr_store_open(const char *path, const fr_store_options *options, fr_st
 {
     const fr_store_options asked = options != NULL ? *options : (fr_store_options){0};
     fr_store *made = NULL;
-    fr_store_layout layout;
+    fr_store_layout layout = {0};
     fr_status status;
     *store = NULL;
     if (asked.tier == FR_TIER_FILE)

@@ -258,32 +258,35 @@ done:
 
 /* ---- looking up ---- */
 
-static fr_status find(const fr_checkpoint *checkpoint, const char *name, checkpoint_kind kind,
-                      const checkpoint_entry **entry)
+/* The entry, or NULL with the sentence left. */
+static const checkpoint_entry *find(const fr_checkpoint *checkpoint, const char *name,
+                                    checkpoint_kind kind)
 {
-    const checkpoint_entry key = {.name = name};
-    *entry = NULL;
+    const checkpoint_entry key = {.name = name}, *entry = NULL;
     if (checkpoint->n_entries > 0)
-        *entry = bsearch(&key, checkpoint->entries, (size_t)checkpoint->n_entries, sizeof key,
-                         compare_names);
-    if (*entry != NULL && (*entry)->kind == kind)
-        return FR_OK;
-    return fr_fail(FR_ENOENT, "%s: holds no %s \"%s\"", checkpoint->path,
-                   kind == CHECKPOINT_TEXT ? "text" : "tensor", name);
+        entry = bsearch(&key, checkpoint->entries, (size_t)checkpoint->n_entries, sizeof key,
+                        compare_names);
+    if (entry != NULL && entry->kind == kind)
+        return entry;
+    (void)fr_fail(FR_ENOENT, "%s: holds no %s \"%s\"", checkpoint->path,
+                  kind == CHECKPOINT_TEXT ? "text" : "tensor", name);
+    return NULL;
 }
 
 fr_status fr_checkpoint_tensor(const fr_checkpoint *checkpoint, const char *name, fr_tensor *view)
 {
-    const checkpoint_entry *entry;
-    FR_RETURN_IF_ERROR(find(checkpoint, name, CHECKPOINT_TENSOR, &entry));
+    const checkpoint_entry *entry = find(checkpoint, name, CHECKPOINT_TENSOR);
+    if (entry == NULL)
+        return FR_ENOENT;
     *view = entry->view;
     return FR_OK;
 }
 
 fr_status fr_checkpoint_text(const fr_checkpoint *checkpoint, const char *name, const char **text)
 {
-    const checkpoint_entry *entry;
-    FR_RETURN_IF_ERROR(find(checkpoint, name, CHECKPOINT_TEXT, &entry));
+    const checkpoint_entry *entry = find(checkpoint, name, CHECKPOINT_TEXT);
+    if (entry == NULL)
+        return FR_ENOENT;
     *text = checkpoint->mapping.bytes + entry->offset;
     return FR_OK;
 }
@@ -291,8 +294,9 @@ fr_status fr_checkpoint_text(const fr_checkpoint *checkpoint, const char *name, 
 fr_status fr_checkpoint_read(const fr_checkpoint *checkpoint, const char *name, fr_dtype dtype,
                              int64_t count, void *out)
 {
-    const checkpoint_entry *entry;
-    FR_RETURN_IF_ERROR(find(checkpoint, name, CHECKPOINT_TENSOR, &entry));
+    const checkpoint_entry *entry = find(checkpoint, name, CHECKPOINT_TENSOR);
+    if (entry == NULL)
+        return FR_ENOENT;
     const int64_t stored = fr_tensor_count(&entry->view);
     if (entry->view.dtype != dtype || stored != count)
         return fr_fail(FR_ESHAPE, "%s: \"%s\" holds %" PRId64 " %s, wanted are %" PRId64 " %s",

@@ -11,6 +11,7 @@
  */
 #include "train/metrics.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -142,6 +143,7 @@ fr_status fr_metrics_open(const char *path, const char *const *columns, int n_co
     FR_TRY(header_line(columns, n_columns, &header));
     FR_TRY(start(path, n_columns, metrics));
     FR_TRY(fr_file_read(path, most_file_bytes, &text, &length));
+    assert(header != NULL && text != NULL);
     metrics->n_bytes = (int64_t)strlen(header);
     if (strncmp(text, header, strlen(header)) != 0)
         FR_TRY(refuse_columns(path, text, columns, n_columns));
@@ -179,7 +181,7 @@ static size_t write_cell(char *to, double value)
 
 static fr_status append_line(const fr_metrics *metrics, size_t bytes)
 {
-    struct stat about;
+    struct stat about = {0};
     fr_status status;
     const int fd = fr_fault_due() ? -1 : open(metrics->path, O_WRONLY | O_CLOEXEC);
     if (fd < 0)

@@ -47,7 +47,8 @@ double fr_schedule_rate(const fr_schedule *s, int64_t step)
     case FR_SCHEDULE_STEP: {
         if (s->step_every <= 0)
             return s->peak;
-        const double rate = s->peak * pow(s->factor, (double)((step - warmup) / s->step_every));
+        const int64_t n_cuts = (step - warmup) / s->step_every;
+        const double rate = s->peak * pow(s->factor, (double)n_cuts);
         return rate > s->floor ? rate : s->floor;
     }
     case FR_SCHEDULE_WSD:

@@ -130,7 +130,7 @@ static void a_full_disk_leaves_no_file_and_keeps_the_old_one(void **state)
     (void)state;
     const char *path = fresh_path("rows.bin");
     unsigned char *table = known_table(600000);
-    size_t length, old_length;
+    size_t length, old_length = 0;
     for (int with_old = 0; with_old < 2; with_old++) {
         int64_t n = 0;
         for (fr_status status = FR_EIO; status != FR_OK; n++) {
