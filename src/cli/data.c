@@ -113,8 +113,8 @@ typedef fr_status (*importer)(const char *source, const char *path, const fr_imp
 static const struct {
     const char *kind;
     importer import;
-} importers[] = {{"planetoid", fr_import_planetoid}, {"npz", fr_import_npz}, {"edges", fr_import_edges},
-                 {"mtx", fr_import_mtx}, {"csv", fr_import_csv}};
+} importers[] = {{"planetoid", fr_import_planetoid}, {"npz", fr_import_npz}, {"ogb", fr_import_ogb},
+                 {"edges", fr_import_edges},         {"mtx", fr_import_mtx}, {"csv", fr_import_csv}};
 
 static importer find_importer(const char *kind)
 {
@@ -163,7 +163,7 @@ static const option_spec import_options[] = {
     {"normalize-features", NULL, "divide each row of features by its sum", NULL},
     {"features", "FILE", "edges, mtx: features as .npy or .csv", NULL},
     {"labels", "FILE", "edges, mtx: labels as .npy or .csv", NULL},
-    {"split", "FILE", "edges, mtx: part of each node as .npy or .csv", NULL},
+    {"split", "FILE", "edges, mtx: part of each node as .npy or .csv; ogb: name of the split", NULL},
     {"train", "P", "fractions of a random split where the source has none (default 0.6)", NULL},
     {"valid", "P", "(default 0.2)", NULL},
     {"test", "P", "(default 0.2)", NULL},

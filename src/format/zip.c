@@ -7,14 +7,18 @@
  */
 #include "format/zip.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
 
-enum { END_BYTES = 22, MOST_COMMENT = 65535, ENTRY_BYTES = 46, LOCAL_BYTES = 30, ZIP64_END_BYTES = 56, LOCATOR_BYTES = 20, MOST_RATIO = 1032 };
+enum { END_BYTES = 22, MOST_COMMENT = 65535, ENTRY_BYTES = 46, LOCAL_BYTES = 30, ZIP64_END_BYTES = 56, LOCATOR_BYTES = 20, MOST_RATIO = 1032,
+       INPUT_BYTES = 1 << 16, MOST_OUTPUT = 1 << 30 };
 static const uint32_t END_SIGNATURE = 0x06054b50, ENTRY_SIGNATURE = 0x02014b50, LOCAL_SIGNATURE = 0x04034b50, LOCATOR_SIGNATURE = 0x07064b50,
                       ZIP64_END_SIGNATURE = 0x06064b50;
 
@@ -176,32 +180,125 @@ static fr_status check_member(const fr_zip *zip, const char *name, const member 
     return FR_OK;
 }
 
-static fr_status inflate_member(const fr_zip *zip, const char *name, const member *m, const char *from, char *to)
+/* ---- members from front to back ---- */
+
+struct fr_zip_stream {
+    const char *name, *path;
+    const member *member;
+    int fd;
+    z_stream inflater; /* method 8 */
+    bool inflating;
+    uint64_t data_offset, taken, made; /* stored bytes fetched, unpacked bytes handed out */
+    uLong crc;
+    unsigned char input[INPUT_BYTES];
+};
+
+static fr_status locate_data(const fr_zip *zip, const char *name, const member *m, uint64_t *offset)
 {
-    z_stream stream = {0};
-    if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
-        return fr_fail(FR_ENOMEM, "%s: %s: out of memory for unpacking", zip->path, name);
-    unsigned char input[1 << 14];
-    uint64_t taken = 0, made = 0;
-    int result = Z_OK;
-    while (result == Z_OK && (made < m->size || taken < m->stored)) {
-        if (stream.avail_in == 0 && taken < m->stored) {
-            const uint64_t left = m->stored - taken, n = left < sizeof input ? left : sizeof input;
-            memcpy(input, from + taken, (size_t)n); /* zlib's pointer is not const */
-            stream.next_in = input;
-            stream.avail_in = (uInt)n;
-            taken += n;
+    const char *local = bytes_at(zip, m->offset, LOCAL_BYTES);
+    if (local == NULL || number(local, 4) != LOCAL_SIGNATURE)
+        return fr_fail(FR_EFORMAT, "%s: %s: no local header at byte %" PRIu64, zip->path, name, m->offset);
+    *offset = m->offset + LOCAL_BYTES + number(local + 26, 2) + number(local + 28, 2);
+    if (bytes_at(zip, *offset, m->stored) == NULL)
+        return fr_fail(FR_EFORMAT, "%s: %s passes the end of the file", zip->path, name);
+    return FR_OK;
+}
+
+fr_status fr_zip_stream_open(const fr_zip *zip, const char *name, fr_zip_stream **out)
+{
+    *out = NULL;
+    const member *m = find(zip, name);
+    if (m == NULL)
+        return fr_fail(FR_ENOENT, "%s: has no member %s", zip->path, name);
+    FR_RETURN_IF_ERROR(check_member(zip, name, m));
+    uint64_t offset;
+    FR_RETURN_IF_ERROR(locate_data(zip, name, m, &offset));
+    fr_zip_stream *stream;
+    fr_status status;
+    FR_RETURN_IF_ERROR(fr_alloc(1, sizeof *stream, "zip member", &stream));
+    stream->fd = open(zip->path, O_RDONLY | O_CLOEXEC);
+    if (stream->fd < 0)
+        FR_TRY(fr_fail_errno(errno, "%s", zip->path));
+    stream->path = zip->path;
+    stream->member = m;
+    stream->name = name;
+    stream->data_offset = offset;
+    if (m->method == 8 && inflateInit2(&stream->inflater, -MAX_WBITS) != Z_OK)
+        FR_TRY(fr_fail(FR_ENOMEM, "%s: %s: out of memory for unpacking", zip->path, name));
+    stream->inflating = m->method == 8;
+    *out = stream;
+    stream = NULL;
+    status = FR_OK;
+done:
+    fr_zip_stream_free(stream);
+    return status;
+}
+
+void fr_zip_stream_free(fr_zip_stream *stream)
+{
+    if (stream == NULL)
+        return;
+    if (stream->inflating)
+        (void)inflateEnd(&stream->inflater);
+    if (stream->fd >= 0)
+        (void)close(stream->fd); /* only read */
+    fr_free(stream);
+}
+
+uint64_t fr_zip_stream_length(const fr_zip_stream *stream) { return stream->member->size; }
+
+/* Unpacks exactly n bytes. */
+static fr_status inflate_bytes(fr_zip_stream *s, unsigned char *to, uint64_t n)
+{
+    z_stream *z = &s->inflater;
+    uint64_t done = 0;
+    while (done < n) {
+        if (z->avail_in == 0 && s->taken < s->member->stored) {
+            const uint64_t left = s->member->stored - s->taken, k = left < INPUT_BYTES ? left : INPUT_BYTES;
+            FR_RETURN_IF_ERROR(fr_read_at(s->fd, s->path, s->input, (size_t)k, (int64_t)(s->data_offset + s->taken)));
+            z->next_in = s->input;
+            z->avail_in = (uInt)k;
+            s->taken += k;
         }
-        const uint64_t room = m->size - made;
-        stream.next_out = (Bytef *)to + made;
-        stream.avail_out = room < (1U << 30) ? (uInt)room : 1U << 30;
-        const uInt before = stream.avail_out;
-        result = inflate(&stream, Z_NO_FLUSH);
-        made += before - stream.avail_out;
+        const uint64_t room = n - done;
+        z->next_out = to + done;
+        z->avail_out = room < MOST_OUTPUT ? (uInt)room : MOST_OUTPUT;
+        const uInt before = z->avail_out;
+        const int result = inflate(z, Z_NO_FLUSH);
+        done += before - z->avail_out;
+        if (done < n && (result != Z_OK || (z->avail_in == 0 && z->avail_out == before && s->taken == s->member->stored)))
+            return fr_fail(FR_ECORRUPT, "%s: %s: damaged: unpacking stops at byte %" PRIu64 " of %" PRIu64, s->path, s->name, s->made + done,
+                           s->member->size);
     }
-    (void)inflateEnd(&stream);
-    if (made != m->size || (result != Z_OK && result != Z_STREAM_END))
-        return fr_fail(FR_ECORRUPT, "%s: %s unpacks to %" PRIu64 " bytes of %" PRIu64, zip->path, name, made, m->size);
+    return FR_OK;
+}
+
+fr_status fr_zip_stream_read(fr_zip_stream *s, void *bytes, size_t n)
+{
+    if (n > s->member->size - s->made)
+        return fr_fail(FR_EFORMAT, "%s: %s ends at byte %" PRIu64 ", %zu bytes more are expected", s->path, s->name, s->member->size,
+                       n - (size_t)(s->member->size - s->made));
+    if (n == 0)
+        return FR_OK;
+    if (s->inflating)
+        FR_RETURN_IF_ERROR(inflate_bytes(s, bytes, n));
+    else
+        FR_RETURN_IF_ERROR(fr_read_at(s->fd, s->path, bytes, n, (int64_t)(s->data_offset + s->made)));
+    s->crc = crc32_z(s->crc, bytes, n);
+    s->made += n;
+    return FR_OK;
+}
+
+fr_status fr_zip_stream_finish(fr_zip_stream *s)
+{
+    unsigned char rest[4096];
+    while (s->made < s->member->size) {
+        const uint64_t left = s->member->size - s->made;
+        FR_RETURN_IF_ERROR(fr_zip_stream_read(s, rest, left < sizeof rest ? (size_t)left : sizeof rest));
+    }
+    if ((uint32_t)s->crc != s->member->crc)
+        return fr_fail(FR_ECORRUPT, "%s: %s has checksum %08" PRIx32 ", the archive says %08" PRIx32, s->path, s->name, (uint32_t)s->crc,
+                       s->member->crc);
     return FR_OK;
 }
 
@@ -209,30 +306,19 @@ fr_status fr_zip_read(const fr_zip *zip, const char *name, char **bytes, size_t 
 {
     *bytes = NULL;
     *length = 0;
-    const member *m = find(zip, name);
-    if (m == NULL)
-        return fr_fail(FR_ENOENT, "%s: has no member %s", zip->path, name);
-    FR_RETURN_IF_ERROR(check_member(zip, name, m));
-    const char *local = bytes_at(zip, m->offset, LOCAL_BYTES);
-    if (local == NULL || number(local, 4) != LOCAL_SIGNATURE)
-        return fr_fail(FR_EFORMAT, "%s: %s: no local header at byte %" PRIu64, zip->path, name, m->offset);
-    const char *data = bytes_at(zip, m->offset + LOCAL_BYTES + number(local + 26, 2) + number(local + 28, 2), m->stored);
-    if (data == NULL)
-        return fr_fail(FR_EFORMAT, "%s: %s passes the end of the file", zip->path, name);
-    char *block;
-    FR_RETURN_IF_ERROR(fr_alloc((size_t)m->size, 1, name, &block));
-    fr_status status = FR_OK;
-    if (m->method == 0)
-        memcpy(block, data, (size_t)m->size);
-    else
-        status = inflate_member(zip, name, m, data, block);
-    if (status == FR_OK && (uint32_t)crc32_z(0, (const Bytef *)block, (size_t)m->size) != m->crc)
-        status = fr_fail(FR_ECORRUPT, "%s: %s does not match its checksum", zip->path, name);
-    if (status != FR_OK) {
-        fr_free(block);
-        return status;
-    }
+    fr_zip_stream *stream = NULL;
+    char *block = NULL;
+    fr_status status;
+    FR_TRY(fr_zip_stream_open(zip, name, &stream));
+    const size_t n = (size_t)fr_zip_stream_length(stream);
+    FR_TRY(fr_alloc(n, 1, name, &block));
+    FR_TRY(fr_zip_stream_read(stream, block, n));
+    FR_TRY(fr_zip_stream_finish(stream));
     *bytes = block;
-    *length = (size_t)m->size;
-    return FR_OK;
+    *length = n;
+    block = NULL;
+done:
+    fr_free(block);
+    fr_zip_stream_free(stream);
+    return status;
 }
