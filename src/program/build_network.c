@@ -64,7 +64,8 @@ fr_value fr_batch_norm(fr_program *p, fr_value x, fr_value scale, fr_value bias,
 
 fr_value fr_dropout(fr_program *p, fr_value x, double ratio)
 {
-    const fr_attribute given[] = {FR_FLOAT("ratio", ratio), FR_INT("stream", fr_count_nodes(p, "Dropout"))};
+    const fr_attribute given[] = {FR_FLOAT("ratio", ratio),
+                                  FR_INT("stream", fr_count_nodes(p, "Dropout"))};
     return fr_apply_one(p, "Dropout", &x, 1, given, 2);
 }
 

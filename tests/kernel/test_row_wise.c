@@ -251,7 +251,7 @@ static void dropout_drops_its_share(void **state)
     float *x = test_block(N, sizeof *x);
     for (int64_t i = 0; i < N; i++)
         x[i] = 1;
-    fr_dropout_run(&(fr_dropout_mask){.seed = test_seed(), .stream = 1, .ratio = 0.25}, FR_F32, N,
+    fr_dropout_run(&(fr_dropout_mask){.seed = fr_test_seed(), .stream = 1, .ratio = 0.25}, FR_F32, N,
                    x, x);
     double sum = 0;
     for (int64_t i = 0; i < N; i++)

@@ -106,7 +106,7 @@ static void make_dropout(op_case *c)
 static void make_dropout_grad(op_case *c)
 {
     make_dropout(c);
-    case_attribute(c, FR_INT("node", 11));
+    case_attribute(c, FR_INT("stream", 11));
 }
 
 static void make_embedding(op_case *c)

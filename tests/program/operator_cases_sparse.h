@@ -141,11 +141,11 @@ static void make_segment_grad(op_case *c)
     case_dims(c, "rows", &m, 1);
 }
 
-#define BLOCK_SPOILS                                                                               \
-    {SPOIL_DTYPE, 0, 0, NULL, 0}, {SPOIL_DTYPE, 2, 0, NULL, 0}, {SPOIL_SIZE, 1, 0, "end", 0},      \
-    {                                                                                              \
-        SPOIL_RANK, 2, 0, NULL                                                                     \
-    }
+/* clang-format off */
+#define BLOCK_SPOILS \
+    {SPOIL_DTYPE, 0, 0, NULL, 0}, {SPOIL_DTYPE, 2, 0, NULL, 0}, {SPOIL_SIZE, 1, 0, "end", 0}, \
+    {SPOIL_RANK, 2, 0, NULL, 0}
+/* clang-format on */
 
 static const op_row sparse_rows[] = {
     {.op = "SpMM",

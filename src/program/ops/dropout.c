@@ -2,10 +2,10 @@
  * dropout.c: Dropout: while training, zeroes each element with probability `ratio` and scales the
  * rest by 1 / (1 - ratio); the identity otherwise.
  *
- * The mask is a function of (executor's seed, step, stream, element), so nothing is
- * stored: DropoutGrad is the same map of dy, told the forward node's stream.
- * Attribute `stream`: which of a program's dropouts this is (fr_dropout counts them), so that other nodes of the
- * program do not change the mask; the node's number where left out.
+ * The mask is a function of (executor's seed, step, stream, element), so nothing is stored:
+ * DropoutGrad is the same map of dy, told the forward node's stream. Attribute `stream` says which
+ * of a program's dropouts this is (fr_dropout counts them), so that other nodes of the program do
+ * not change the mask; where left out, a number made from the node's.
  */
 #include "kernel/dropout.h"
 
@@ -19,7 +19,8 @@ static const char *const attributes[] = {"ratio", "stream", NULL};
 
 static int64_t stream_of(const fr_node *node)
 {
-    return fr_node_int(node, "stream", node->index);
+    const int64_t beyond_counted = INT64_C(1) << 32;
+    return fr_node_int(node, "stream", beyond_counted + node->index);
 }
 
 static fr_status infer(fr_program *p, const fr_node *node, const fr_type *in, fr_type *out)
@@ -64,7 +65,8 @@ static fr_status run_mask(const fr_run *run)
     if (run->training && ratio > 0) {
         const fr_dropout_mask mask = {
             .seed = run->seed,
-            .stream = fr_random_stream(0x64726f70 /* "drop" */, run->step, (uint64_t)stream_of(run->node), 0),
+            .stream = fr_random_stream(0x64726f70 /* "drop" */, run->step,
+                                       (uint64_t)stream_of(run->node), 0),
             .ratio = ratio,
         };
         fr_dropout_run(&mask, x->dtype, n, x->data, run->out[0].data);
