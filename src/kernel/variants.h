@@ -11,8 +11,8 @@
  * VARIANT_TARGET in front of its type. Its loops are plain C over independent elements, which the
  * compiler vectorises; a sum or maximum along a row runs in ROW_LANES lanes that are then joined as
  * a tree (variant_rows.h). The order is written down, no fused multiply-add is contracted, so both
- * f32 versions give the same bits. There is no
- * version for AVX-512: compilers prefer registers of 256 bits there for loops like these.
+ * f32 versions give the same bits. There is no version for AVX-512: compilers prefer registers of
+ * 256 bits there for loops like these.
  */
 #include <frugal/tensor.h>
 #include <math.h>
