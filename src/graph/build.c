@@ -54,7 +54,9 @@ fr_status fr_graph_builder_create(const char *path, const fr_graph_builder_optio
                                     .index_bytes = options->n_nodes <= UINT32_MAX ? 4 : 8,
                                     .has_weights = options->weighted};
     FR_TRY(fr_strdup(path, &builder->path));
-    FR_TRY(fr_format(&builder->work, "%s.tmp-%ld", path, (long)getpid()));
+    for (size_t n = strlen(path); n > 1 && builder->path[n - 1] == '/'; n--)
+        builder->path[n - 1] = '\0'; /* "g.frgraph/": the work folder is to lie beside, not within */
+    FR_TRY(fr_format(&builder->work, "%s.tmp-%ld", builder->path, (long)getpid()));
     FR_TRY(fr_folder_remove(builder->work));
     FR_TRY(fr_folder_create(builder->work));
     FR_TRY(fr_spill_create(builder->work, options->n_nodes, options->weighted,

@@ -10,14 +10,19 @@
  */
 #include "graph/meta.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
+
+enum { READ_BYTES = 1 << 20 };
 
 static const char *task_name(fr_graph_task task)
 {
@@ -45,11 +50,11 @@ static fr_json *file_json(const fr_graph_file *file)
 {
     fr_json *json = fr_json_object();
     fr_json_add_int(json, "bytes", file->n_bytes);
-    cJSON *sums = cJSON_CreateArray();
+    fr_json *sums = fr_json_array();
     for (int64_t i = 0; i < file->n_sums; i++) {
         char text[17];
         (void)snprintf(text, sizeof text, "%016" PRIx64, file->sums[i]);
-        cJSON_AddItemToArray(sums, cJSON_CreateString(text));
+        fr_json_push(sums, fr_json_string(text));
     }
     fr_json_add(json, "sums", sums);
     return json;
@@ -91,18 +96,38 @@ done:
     return status;
 }
 
+/* Reads a file from front to back; a mapping of all of it would count as memory held. */
+static fr_status sum_file(const char *path, fr_chunk_sums *sums)
+{
+    char *block = NULL;
+    int64_t length;
+    fr_status status;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return fr_fail_errno(errno, "%s", path);
+    FR_TRY(fr_file_length(path, &length));
+    FR_TRY(fr_alloc(READ_BYTES, 1, "file to sum", &block));
+    FR_TRY(fr_chunk_sums_start(sums));
+    for (int64_t at = 0; at < length; at += READ_BYTES) {
+        const size_t n = length - at < READ_BYTES ? (size_t)(length - at) : READ_BYTES;
+        FR_TRY(fr_read_at(fd, path, block, n, at));
+        FR_TRY(fr_chunk_sums_feed(sums, block, n));
+    }
+    FR_TRY(fr_chunk_sums_finish(sums));
+done:
+    fr_free(block);
+    (void)close(fd); /* only read */
+    return status;
+}
+
 fr_status fr_graph_meta_add_file(const char *folder, const char *name, fr_graph_meta *meta)
 {
     fr_graph_file *file = &meta->files[meta->n_files];
     fr_chunk_sums sums = {0};
-    fr_mapping mapping = {0};
     char *path = NULL;
     fr_status status;
     FR_TRY(fr_path_join(folder, name, &path));
-    FR_TRY(fr_mapping_open(path, &mapping));
-    FR_TRY(fr_chunk_sums_start(&sums));
-    FR_TRY(fr_chunk_sums_feed(&sums, mapping.bytes, mapping.length));
-    FR_TRY(fr_chunk_sums_finish(&sums));
+    FR_TRY(sum_file(path, &sums));
     (void)snprintf(file->name, sizeof file->name, "%s", name);
     file->n_bytes = sums.n_bytes;
     file->n_sums = sums.n_sums;
@@ -111,7 +136,6 @@ fr_status fr_graph_meta_add_file(const char *folder, const char *name, fr_graph_
     meta->n_files++;
 done:
     fr_chunk_sums_free(&sums);
-    fr_mapping_close(&mapping);
     fr_free(path);
     return status;
 }
