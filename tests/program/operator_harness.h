@@ -271,7 +271,8 @@ static unsigned char *snapshot(const op_case *c, const trial *t, size_t *bytes)
             continue;
         int64_t count;
         const void *data = result_of(t, value, &count);
-        const size_t size = (size_t)count * fr_dtype_bytes(fr_value_dtype(t->p, value));
+        const size_t size =
+            data == NULL ? 0 : (size_t)count * fr_dtype_bytes(fr_value_dtype(t->p, value));
         all = realloc(all, *bytes + size + 1);
         if (size > 0)
             memcpy(all + *bytes, data, size);
@@ -308,9 +309,13 @@ static fr_status loss_at(op_case *c, trial *t, double *place, double value, doub
     *place = value;
     const fr_status status = trial_run(c, t);
     *place = kept;
-    if (status == FR_OK)
-        *loss = *(const double *)result_of(t, t->loss, &count);
-    return status;
+    if (status != FR_OK)
+        return status;
+    const double *result = result_of(t, t->loss, &count);
+    if (result == NULL || count != 1)
+        return fr_fail(FR_EINTERNAL, "the loss cannot be read");
+    *loss = *result;
+    return FR_OK;
 }
 
 /* (loss(x + h) - loss(x - h)) / 2h at element `at` of an operand. */
