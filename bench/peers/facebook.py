@@ -53,7 +53,7 @@ def options():
     parser.add_argument("--batch", type=int, default=512)
     parser.add_argument("--lr", type=float, default=0.003)
     parser.add_argument("--dropout", type=float, default=0.5)
-    parser.add_argument("--epochs", type=int, default=20)
+    parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--only", default="pyg,frugal", help="comma-separated: pyg, dgl, frugal")

@@ -2,10 +2,8 @@
 
     native         NeighborSampler with pyg-lib; each layer gets a torch CSR matrix cut from the batch, so that no layer
                    computes rows the next does not need
-    csr            the same with torch_sparse.SparseTensor
     edges          the same with edge lists: gather, then scatter
     loader         NeighborLoader and trim_to_layer, as PyG's documentation has it
-"loader-sparse" takes torch-sparse's sampler though pyg-lib is there.
 `workers` > 0 samples in processes of its own.
 
 PyG draws a node's neighbours once a batch, and every layer uses those; DGL and Frugal draw anew in every hop.
@@ -27,8 +25,6 @@ import evaluate  # noqa: E402
 import frgraph  # noqa: E402
 
 VARIANT = settings["variant"] or "native"
-if "-sparse" in VARIANT:
-    torch_geometric.typing.WITH_PYG_LIB, VARIANT = False, VARIANT.replace("-sparse", "")
 
 
 class Adjacency:
@@ -45,10 +41,7 @@ class Adjacency:
             return torch.stack([self.col, self.row])
         pointer = torch.zeros(self.n + 1, dtype=torch.int64)
         torch.cumsum(self.counts(), 0, out=pointer[1:])
-        if VARIANT == "native":
-            return torch.sparse_csr_tensor(pointer, self.col, torch.ones(len(self.col)), (self.n, self.n_sources))
-        from torch_sparse import SparseTensor
-        return SparseTensor(rowptr=pointer, col=self.col, sparse_sizes=(self.n, self.n_sources), is_sorted=True, trust_data=True)
+        return torch.sparse_csr_tensor(pointer, self.col, torch.ones(len(self.col)), (self.n, self.n_sources))
 
     def edges_and_own(self):
         own = torch.arange(self.n)
@@ -149,7 +142,7 @@ def layer_batches(indptr, indices, features, labels, seeds):
     def batches():
         for out in loader:
             if out.num_sampled_nodes is None:
-                raise SystemExit("torch-sparse's sampler gives no counts per hop: use --variant loader-sparse")
+                raise SystemExit("this sampler gives no counts per hop: install pyg-lib, see README.md")
             nodes_to, edges_to = [0], [0]
             for count in out.num_sampled_nodes:
                 nodes_to.append(nodes_to[-1] + count)
