@@ -9,14 +9,14 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/interrupt.h"
+#include "format/edge_batch.h"
 #include "format/ids.h"
-#include "format/lines.h"
 #include "format/node_files.h"
 
-enum { BATCH_EDGES = 1 << 14, REPORT_LINES = 1 << 20, DEFAULT_MEMORY = 1 << 30 };
+enum { DEFAULT_MEMORY = 1 << 30 };
 
 typedef struct edge_line {
     int64_t source, target;
@@ -50,6 +50,8 @@ static fr_status parse_line(const fr_lines *lines, const char *line, edge_line *
     edge->has_weight = true;
     if (end == at || !isfinite(edge->weight))
         return fr_lines_fail(lines, FR_EFORMAT, "the weight \"%.30s\" is not a finite number", at);
+    if (end[strspn(end, " \t")] != '\0')
+        return fr_lines_fail(lines, FR_EFORMAT, "\"%.30s\" stands behind the weight", end);
     return FR_OK;
 }
 
@@ -59,15 +61,6 @@ typedef struct pass {
     const char *stage;
 } pass;
 
-static fr_status report(const pass *p)
-{
-    if (fr_lines_number(p->lines) % REPORT_LINES != 0)
-        return FR_OK;
-    if (p->options->progress != NULL)
-        p->options->progress(p->options->progress_context, p->stage, fr_lines_position(p->lines), fr_lines_length(p->lines));
-    return fr_interrupt_requested() ? fr_fail(FR_EINTERRUPTED, "%s: stopped, nothing was written", fr_lines_path(p->lines)) : FR_OK;
-}
-
 static fr_status next_edge(const pass *p, edge_line *edge, bool *more)
 {
     char *line;
@@ -76,7 +69,7 @@ static fr_status next_edge(const pass *p, edge_line *edge, bool *more)
         *more = line != NULL;
         if (line == NULL)
             return FR_OK;
-        FR_RETURN_IF_ERROR(report(p));
+        FR_RETURN_IF_ERROR(fr_report_line(p->options, p->lines, p->stage));
         FR_RETURN_IF_ERROR(parse_line(p->lines, line, edge));
     } while (!edge->is_edge);
     return FR_OK;
@@ -110,50 +103,42 @@ done:
 static fr_status add_edges(const char *source, const fr_import_options *options, const fr_ids *ids, bool weighted, fr_graph_builder *builder)
 {
     pass p = {.options = options, .stage = "reading edges"};
-    int64_t *from = NULL, *to = NULL, n = 0;
-    float *weights = NULL;
+    fr_edge_batch batch = {0};
     fr_status status;
     FR_TRY(fr_lines_open(source, &p.lines));
-    FR_TRY(fr_alloc(BATCH_EDGES, sizeof *from, "edges", &from));
-    FR_TRY(fr_alloc(BATCH_EDGES, sizeof *to, "edges", &to));
-    FR_TRY(fr_alloc(BATCH_EDGES, sizeof *weights, "edges", &weights));
+    FR_TRY(fr_edge_batch_start(builder, weighted, &batch));
     for (;;) {
         edge_line edge;
         bool more;
         FR_TRY(next_edge(&p, &edge, &more));
-        if (n == BATCH_EDGES || (!more && n > 0)) {
-            FR_TRY(fr_graph_builder_add_edges(builder, from, to, weighted ? weights : NULL, n));
-            n = 0;
-        }
         if (!more)
             break;
-        from[n] = fr_ids_number(ids, edge.source);
-        to[n] = fr_ids_number(ids, edge.target);
-        weights[n++] = edge.weight;
+        FR_TRY(fr_edge_batch_add(&batch, fr_ids_number(ids, edge.source), fr_ids_number(ids, edge.target), edge.weight));
     }
-    status = FR_OK;
+    FR_TRY(fr_edge_batch_flush(&batch));
 done:
     fr_lines_free(p.lines);
-    fr_free(from);
-    fr_free(to);
-    fr_free(weights);
+    fr_edge_batch_release(&batch);
     return status;
 }
 
-static fr_status write_ids(const char *path, const fr_ids *ids)
+/* "PATH.ids.npy", beside the graph. */
+static fr_status name_ids(const char *path, char **npy)
 {
-    char *npy = NULL;
-    fr_status status;
-    FR_TRY(fr_format(&npy, "%s.ids.npy", path));
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    return fr_format(npy, "%.*s.ids.npy", (int)n, path);
+}
+
+static fr_status write_ids(const char *npy, const fr_ids *ids)
+{
     fr_tensor view;
     void *data;
     const uint64_t *sorted = fr_ids_sorted(ids);
     memcpy(&data, &sorted, sizeof data); /* writing only reads */
-    FR_TRY(fr_tensor_view(FR_U64, 1, (int64_t[]){fr_ids_count(ids)}, data, &view));
-    FR_TRY(fr_npy_write(npy, &view));
-done:
-    fr_free(npy);
-    return status;
+    FR_RETURN_IF_ERROR(fr_tensor_view(FR_U64, 1, (int64_t[]){fr_ids_count(ids)}, data, &view));
+    return fr_npy_write(npy, &view);
 }
 
 fr_status fr_import_edges(const char *source, const char *path, const fr_import_options *options, fr_graph_build_counts *counts)
@@ -162,28 +147,24 @@ fr_status fr_import_edges(const char *source, const char *path, const fr_import_
     fr_ids *ids = NULL;
     fr_graph_builder *builder = NULL;
     bool weighted = false;
+    char *npy = NULL;
     fr_status status;
     FR_TRY(fr_ids_create(memory, &ids));
     FR_TRY(collect_ids(source, options, ids, &weighted));
-    FR_TRY(fr_graph_builder_create(path,
-                                   &(fr_graph_builder_options){.n_nodes = fr_ids_count(ids),
-                                                               .memory_bytes = memory,
-                                                               .symmetrize = !options->directed,
-                                                               .keep_duplicates = options->keep_duplicates,
-                                                               .keep_self_loops = options->keep_self_loops,
-                                                               .weighted = weighted,
-                                                               .replace = options->replace},
-                                   &builder));
-    fr_graph_builder_on_progress(builder, options->progress, options->progress_context);
+    FR_TRY(fr_start_import(path, fr_ids_count(ids), weighted, !options->directed, options, &builder));
     FR_TRY(add_edges(source, options, ids, weighted, builder));
     FR_TRY(fr_add_node_files(builder, fr_ids_count(ids), options));
+    FR_TRY(name_ids(path, &npy));
     if (!fr_ids_are_dense(ids))
-        FR_TRY(write_ids(path, ids));
+        FR_TRY(write_ids(npy, ids));
     fr_graph_builder *const finished = builder;
     builder = NULL;
-    FR_TRY(fr_graph_builder_commit(finished, counts));
+    status = fr_graph_builder_commit(finished, counts);
+    if (status != FR_OK || fr_ids_are_dense(ids))
+        (void)unlink(npy); /* no graph, or a former graph's ids */
 done:
     fr_graph_builder_abort(builder);
     fr_ids_free(ids);
+    fr_free(npy);
     return status;
 }
