@@ -67,6 +67,7 @@ static inline const char *graph_text(const fr_graph *graph)
     const uint32_t *indices = fr_graph_indices32(graph);
     const float *weights = fr_graph_weights(graph);
     size_t n = 0;
+    text[0] = '\0';
     for (int64_t i = 0; i < info->n_nodes; i++) {
         n += (size_t)snprintf(text + n, sizeof text - n, "%s%" PRId64 ":", i > 0 ? "; " : "", i);
         for (uint64_t e = indptr[i]; e < indptr[i + 1]; e++) {
@@ -93,6 +94,35 @@ static inline fr_graph *import_graph(import_function import, const char *source,
         fail_msg("%s", fr_error_message());
     assert_int_equal(counts.edges_kept, fr_graph_get_info(graph)->n_edges);
     return graph;
+}
+
+
+/** A ZIP archive of one stored member, its local header, directory and end built by hand. @return its length */
+static inline size_t make_zip(unsigned char *out, const char *name, const void *content, size_t n, int method, uint32_t size)
+{
+    const size_t k = strlen(name);
+    const uint32_t crc = (uint32_t)crc32(0, content, (uInt)n);
+    unsigned char local[30] = {'P', 'K', 3, 4, 20}, entry[46] = {'P', 'K', 1, 2, 20, 0, 20}, end[22] = {'P', 'K', 5, 6};
+    const uint32_t n_local = (uint32_t)(30 + k + n), n_entry = (uint32_t)(46 + k), stored = (uint32_t)n;
+    const uint16_t name_length = (uint16_t)k, method16 = (uint16_t)method;
+    memcpy(local + 8, &method16, 2);
+    memcpy(local + 26, &name_length, 2);
+    memcpy(entry + 10, &method16, 2);
+    memcpy(entry + 16, &crc, 4);
+    memcpy(entry + 20, &stored, 4);
+    memcpy(entry + 24, &size, 4);
+    memcpy(entry + 28, &name_length, 2);
+    end[8] = end[10] = 1;
+    memcpy(end + 12, &n_entry, 4);
+    memcpy(end + 16, &n_local, 4);
+    unsigned char *at = out;
+    memcpy(at, local, 30), at += 30;
+    memcpy(at, name, k), at += k;
+    memcpy(at, content, n), at += n;
+    memcpy(at, entry, 46), at += 46;
+    memcpy(at, name, k), at += k;
+    memcpy(at, end, 22), at += 22;
+    return (size_t)(at - out);
 }
 
 #endif
