@@ -169,6 +169,8 @@ FR_API fr_value fr_scale(fr_program *p, fr_value x, double factor); /* x * facto
 FR_API fr_value fr_matmul(fr_program *p, fr_value a, fr_value b); /* batched like ONNX MatMul */
 FR_API fr_value fr_matmul_transposed(fr_program *p, fr_value a, bool transpose_a, fr_value b, bool transpose_b);
 FR_API fr_value fr_linear(fr_program *p, fr_value x, fr_value weight, fr_value bias); /* x[..,k] @ weight[k,m] + bias[m]; bias may be FR_NO_VALUE */
+/** act(sum over i of x[i] @ weight[i] + bias) in one pass: x[i] [m, k_i], weight[i] [k_i, n], bias [n]; act is relu or nothing. */
+FR_API fr_value fr_linear_sum(fr_program *p, const fr_value *x, const fr_value *weight, int n, fr_value bias, bool relu);
 FR_API fr_value fr_reduce_sum(fr_program *p, fr_value x, const int64_t *axes, int n_axes, bool keep);
 FR_API fr_value fr_reduce_mean(fr_program *p, fr_value x, const int64_t *axes, int n_axes, bool keep);
 FR_API fr_value fr_reduce_max(fr_program *p, fr_value x, const int64_t *axes, int n_axes, bool keep);

@@ -90,6 +90,18 @@ static fr_value combine_gat(fr_program *p, const fr_gnn_layer *layer, const fr_g
 
 /* ---- the others ---- */
 
+/* Relu joins the product before it where nothing stands between them. */
+static bool fuses_relu(const fr_gnn_layer *layer)
+{
+    return !layer->last && layer->options->norm == FR_NORM_NONE && layer->options->kind != FR_GNN_GAT && !layer->project_first;
+}
+
+static fr_value dense(fr_program *p, const fr_gnn_layer *layer, fr_value x, const char *weight_name, const char *bias_name)
+{
+    const fr_value w = weight(p, layer, weight_name, layer->in_width, layer->out_width);
+    return fr_linear_sum(p, &x, &w, 1, bias(p, layer, bias_name, layer->out_width), fuses_relu(layer));
+}
+
 static fr_value combine_sage(fr_program *p, const fr_gnn_layer *layer, const fr_gnn_neighbourhood *around)
 {
     const fr_value mean = fr_spmm(p, around->block, around->sources.z, FR_NO_VALUE, layer->options->aggregate);
@@ -98,16 +110,16 @@ static fr_value combine_sage(fr_program *p, const fr_gnn_layer *layer, const fr_
     if (layer->project_first)
         return fr_add(p, fr_linear(p, around->own_x, own_weight, b), mean);
     const fr_value other = weight(p, layer, "weight_neighbours", layer->in_width, layer->out_width);
-    return fr_add(p, fr_linear(p, around->own_x, own_weight, b), fr_matmul(p, mean, other));
+    const fr_value x[] = {around->own_x, mean}, w[] = {own_weight, other};
+    return fr_linear_sum(p, x, w, 2, b, fuses_relu(layer));
 }
 
 static fr_value combine_gcn(fr_program *p, const fr_gnn_layer *layer, const fr_gnn_neighbourhood *around)
 {
     const fr_value sum = fr_spmm(p, around->block, around->sources.z, around->edge_weight, FR_SUM);
-    const fr_value b = bias(p, layer, "bias", layer->out_width);
     if (layer->project_first)
-        return fr_add(p, sum, b);
-    return fr_linear(p, sum, weight(p, layer, "weight", layer->in_width, layer->out_width), b);
+        return fr_add(p, sum, bias(p, layer, "bias", layer->out_width));
+    return dense(p, layer, sum, "weight", "bias");
 }
 
 static fr_value combine_gin(fr_program *p, const fr_gnn_layer *layer, const fr_gnn_neighbourhood *around)
@@ -115,10 +127,10 @@ static fr_value combine_gin(fr_program *p, const fr_gnn_layer *layer, const fr_g
     const fr_value sum = fr_spmm(p, around->block, around->sources.z, FR_NO_VALUE, FR_SUM);
     const fr_value epsilon = parameter(p, layer, "epsilon", FR_SHAPE(fr_constant(1)), fr_zeros());
     const fr_value own = fr_add(p, around->own_x, fr_mul(p, around->own_x, epsilon));
-    const fr_value inner = fr_linear(p, fr_add(p, own, sum), weight(p, layer, "weight1", layer->in_width, layer->out_width),
-                                     bias(p, layer, "bias1", layer->out_width));
-    return fr_linear(p, fr_relu(p, inner), weight(p, layer, "weight2", layer->out_width, layer->out_width),
-                     bias(p, layer, "bias2", layer->out_width));
+    const fr_value total = fr_add(p, own, sum), first = weight(p, layer, "weight1", layer->in_width, layer->out_width);
+    const fr_value inner = fr_linear_sum(p, &total, &first, 1, bias(p, layer, "bias1", layer->out_width), true);
+    const fr_value second = weight(p, layer, "weight2", layer->out_width, layer->out_width);
+    return fr_linear_sum(p, &inner, &second, 1, bias(p, layer, "bias2", layer->out_width), fuses_relu(layer));
 }
 
 fr_gnn_projected fr_gnn_project(fr_program *p, const fr_gnn_layer *layer, fr_value x)
@@ -169,14 +181,16 @@ fr_value fr_gnn_combine(fr_program *p, const fr_gnn_layer *layer, const fr_gnn_n
         y = combine_gin(p, layer, around);
         break;
     case FR_GNN_MLP:
-        y = fr_linear(p, around->own_x, weight(p, layer, "weight", layer->in_width, layer->out_width),
-                      bias(p, layer, "bias", layer->out_width));
+        y = dense(p, layer, around->own_x, "weight", "bias");
         break;
     }
     if (layer->last)
         return y;
     y = normalise(p, layer, y);
-    y = layer->options->kind == FR_GNN_GAT ? fr_elu(p, y, 1.0) : fr_relu(p, y);
+    if (layer->options->kind == FR_GNN_GAT)
+        y = fr_elu(p, y, 1.0);
+    else if (!fuses_relu(layer))
+        y = fr_relu(p, y);
     if (layer->options->residual && layer->in_width == layer->out_width)
         y = fr_add(p, y, around->own_x);
     return y;

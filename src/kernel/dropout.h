@@ -3,8 +3,9 @@
  *
  * out[i] = x[i] / (1 - ratio) where element i is kept, else 0. The gradient is the same map of dy,
  * so it is made by the same call. Which draw belongs to an element is fixed: elements go in blocks
- * of 64, which use 16 counters of 4 draws; element e of a block takes draw e / 16 of counter e % 16
- * (so that 16 counters run side by side in vector registers).
+ * of 128, which use 16 counters of 4 draws of 2 halves; with w = e / 2, element e of a block takes
+ * draw w / 16 of counter w % 16 (so that 16 counters run side by side in vector registers), its lower half
+ * where e is even.
  */
 #ifndef FR_KERNEL_DROPOUT_H
 #define FR_KERNEL_DROPOUT_H

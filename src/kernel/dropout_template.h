@@ -8,8 +8,9 @@ static VARIANT_TARGET void VARIANT(dropout_blocks)(void *context, int64_t begin,
     const real scale = (real)(1 / (1 - call->mask.ratio));
     const uint32_t threshold = call->threshold;
     for (int64_t block = begin; block < end; block++) {
-        uint32_t draw[DROPOUT_BLOCK];
-        call->draw(&call->mask, block, draw);
+        dropout_draws draws;
+        call->draw(&call->mask, block, draws.words);
+        const uint16_t *draw = draws.halves;
         const int64_t first = block * DROPOUT_BLOCK;
         const int64_t left = call->n - first, n = left < DROPOUT_BLOCK ? left : DROPOUT_BLOCK;
         const real *x = (const real *)call->x + first;

@@ -68,6 +68,19 @@ fr_value fr_linear(fr_program *p, fr_value x, fr_value weight, fr_value bias)
                                : fr_apply_one(p, "Linear", operands, 3, NULL, 0);
 }
 
+fr_value fr_linear_sum(fr_program *p, const fr_value *x, const fr_value *weight, int n, fr_value bias, bool relu)
+{
+    enum { MOST = 8 };
+    fr_value operands[2 * MOST + 1];
+    for (int i = 0; i < n && i < MOST; i++) {
+        operands[2 * i] = x[i];
+        operands[2 * i + 1] = weight[i];
+    }
+    const int count = n < MOST ? n : MOST;
+    operands[2 * count] = bias;
+    return fr_apply_one(p, "LinearSum", operands, 2 * count + 1, &FR_STRING("activation", relu ? "relu" : "none"), 1);
+}
+
 static fr_value reduce(fr_program *p, const char *op, fr_value x, const int64_t *axes, int n_axes,
                        bool keep)
 {

@@ -231,8 +231,10 @@ static void dropout_follows_the_documented_draws(void **state)
             fr_dropout_run(&mask, FR_F32, n, x, y);
             for (int64_t i = 0; i < n; i++) {
                 uint32_t draws[4];
-                fr_philox(mask.seed, mask.stream, (uint64_t)(i / 64 * 16 + i % 16), draws);
-                const bool kept = draws[i % 64 / 16] >= (uint32_t)(0.3 * 4294967296.0);
+                const int64_t word = i % 128 / 2;
+                fr_philox(mask.seed, mask.stream, (uint64_t)(i / 128 * 16 + word % 16), draws);
+                const uint32_t half = draws[word / 16] >> (i % 2 * 16) & 0xFFFF;
+                const bool kept = half >= (uint32_t)(0.3 * 65536.0);
                 assert_true(y[i] == (kept ? x[i] * (float)(1 / 0.7) : 0));
             }
         }

@@ -135,6 +135,22 @@ static void make_linear(op_case *c)
     c->tolerance = 3e-4;
 }
 
+static void make_linear_sum(op_case *c)
+{
+    const int64_t m = case_extent(c, 4, 2000), n = case_extent(c, 4, 33);
+    const int n_products = 1 + c->round % 3;
+    for (int i = 0; i < n_products; i++) {
+        const int64_t k = case_extent(c, 5, 70);
+        case_floats(c, 1, SHAPE(m, k));
+        case_floats(c, 1, SHAPE(k, n));
+    }
+    case_floats(c, 1, SHAPE(n));
+    static const fr_attribute given[2] = {{.name = "activation", .kind = FR_ATTRIBUTE_STRING, .s = "none"},
+                                          {.name = "activation", .kind = FR_ATTRIBUTE_STRING, .s = "relu"}};
+    c->attributes[c->n_attributes++] = given[c->round / 3 % 2];
+    c->tolerance = 3e-4;
+}
+
 /* ---- reductions ---- */
 
 static void make_reduce(op_case *c)
@@ -247,6 +263,15 @@ static const op_row dense_rows[] = {
                 {SPOIL_SIZE, 0, 1, "inner sizes", 1}}},
     {.op = "Linear",
      .make = make_linear,
+     .spoils = {{SPOIL_DTYPE, 0, 0, NULL, 0},
+                {SPOIL_DTYPE, 1, 0, NULL, 0},
+                {SPOIL_RANK, 1, 0, NULL, 0},
+                {SPOIL_SIZE, 1, 0, "inner sizes", 0},
+                {SPOIL_SIZE, 2, 0, NULL, 0},
+                {SPOIL_RANK, 2, 0, NULL, 0}}},
+    {.op = "LinearSum",
+     .make = make_linear_sum,
+     .rounds = 6,
      .spoils = {{SPOIL_DTYPE, 0, 0, NULL, 0},
                 {SPOIL_DTYPE, 1, 0, NULL, 0},
                 {SPOIL_RANK, 1, 0, NULL, 0},
