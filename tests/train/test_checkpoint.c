@@ -488,6 +488,35 @@ static void lies_with_right_sums_are_refused(void **state)
     release_small(&small);
 }
 
+/* An entry whose data lie elsewhere, with the sum of what lies there; an index with bytes to spare.
+ */
+static void only_one_arrangement_is_accepted(void **state)
+{
+    (void)state;
+    memory_checkpoint small = make_small();
+    const size_t trailer = small.length - FR_CHECKPOINT_TRAILER_BYTES;
+    const size_t index = (size_t)checkpoint_get(small.bytes + trailer + TRAILER_OFFSET, 8);
+    const uint64_t index_bytes = checkpoint_get(small.bytes + trailer + TRAILER_BYTES, 8);
+    char *bytes = malloc(small.length);
+    memcpy(bytes, small.bytes, small.length);
+    checkpoint_put(bytes + index + ENTRY_OFFSET, 8, 128);
+    checkpoint_put(bytes + index + ENTRY_SUM, 8, fr_hash(bytes + 128, sizeof w, 0));
+    seal(bytes, small.length);
+    assert_int_equal(pwrite(small.fd, bytes, small.length, 0), small.length);
+    assert_int_equal(open_and_close(small.path), FR_EFORMAT);
+    SENTENCE("\"w\"");
+
+    assert_true(index + index_bytes + 8 <= trailer); /* into the zeros behind it */
+    memcpy(bytes, small.bytes, small.length);
+    checkpoint_put(bytes + trailer + TRAILER_BYTES, 8, index_bytes + 8);
+    seal(bytes, small.length);
+    assert_int_equal(pwrite(small.fd, bytes, small.length, 0), small.length);
+    assert_int_equal(open_and_close(small.path), FR_EFORMAT);
+    SENTENCE("after it");
+    free(bytes);
+    release_small(&small);
+}
+
 static void a_name_that_appears_twice_is_refused(void **state)
 {
     (void)state;
@@ -524,6 +553,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_cut_is_refused),
     cmocka_unit_test(every_flipped_bit_is_refused),
     cmocka_unit_test(lies_with_right_sums_are_refused),
+    cmocka_unit_test(only_one_arrangement_is_accepted),
     cmocka_unit_test(a_name_that_appears_twice_is_refused),
 };
 FR_TEST_MAIN(tests)

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 #include "train/metrics.h"
 
@@ -173,6 +175,30 @@ static void a_full_disk_leaves_whole_records(void **state)
     remove_folder_of(path);
 }
 
+/* The system takes part of a record and then no more: a limit on the file's size does that. */
+static void a_record_written_in_part_is_cut_off(void **state)
+{
+    (void)state;
+    const char *path = fresh_path("metrics.csv");
+    fr_metrics metrics;
+    struct rlimit before, limit;
+    OK(fr_metrics_create(path, columns, 2, &metrics));
+    OK(fr_metrics_append(&metrics, (const double[]){1, 2}, 2));
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    limit = before;
+    limit.rlim_cur = (rlim_t)metrics.n_bytes + 3;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    const fr_status status = fr_metrics_append(&metrics, (const double[]){33, 44}, 2);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(status, FR_EIO);
+    check_text(path, "epoch,loss\n1,2\n");
+    OK(fr_metrics_append(&metrics, (const double[]){33, 44}, 2));
+    check_text(path, "epoch,loss\n1,2\n33,44\n");
+    fr_metrics_close(&metrics);
+    remove_folder_of(path);
+}
+
 static void a_file_changed_by_someone_else_is_noticed(void **state)
 {
     (void)state;
@@ -211,6 +237,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(half_a_record_is_dropped),
     cmocka_unit_test(files_of_other_columns_are_refused_by_name),
     cmocka_unit_test(a_full_disk_leaves_whole_records),
+    cmocka_unit_test(a_record_written_in_part_is_cut_off),
     cmocka_unit_test(a_file_changed_by_someone_else_is_noticed),
     cmocka_unit_test(no_columns_make_no_file),
 };
