@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 static const char *const columns[] = {"epoch", "loss"};
@@ -160,6 +161,8 @@ static void a_killed_process_frees_the_lock_and_leaves_whole_records(void **stat
         assert_int_equal(pipe(ready), 0);
         const pid_t child = fork();
         if (child == 0) {
+            (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* where an assertion below fails */
+            (void)alarm(20);
             if (open_run(path, round > 0, &run) != FR_OK)
                 _exit(1);
             for (int i = 0;; i++) {
