@@ -72,7 +72,8 @@ FR_API fr_status fr_store_gather(fr_store *store, const int64_t *ids, int64_t n,
 
 /** Starts reading rows for a later fr_store_collect; ids are copied. *ticket names the request. */
 FR_API fr_status fr_store_prefetch(fr_store *store, const int64_t *ids, int64_t n, int64_t *ticket);
-/** Waits for a prefetch, copies its rows (in the order of its ids) to `out`, forgets the ticket.
+/** Waits for a prefetch, copies its rows (in the order of its ids) to `out`, forgets the ticket. The rows are
+ * those as of this call: a scatter made since the prefetch is seen, whatever the tier.
  * @return FR_EINVAL no such ticket */
 FR_API fr_status fr_store_collect(fr_store *store, int64_t ticket, void *out);
 
@@ -87,7 +88,7 @@ typedef struct fr_store_writer fr_store_writer;
 FR_API fr_status fr_store_writer_create(const char *path, fr_dtype dtype, int64_t n_rows, int64_t width, fr_store_writer **writer);
 /** Appends n rows of the dtype given at creation. @return FR_ERANGE more than n_rows in all */
 FR_API fr_status fr_store_writer_append(fr_store_writer *writer, const void *rows, int64_t n);
-/** Finishes the file under its name, durably, and frees the writer. @return FR_ESHAPE fewer rows than stated */
+/** Finishes the file under its name, durably, and frees the writer, also on failure (nothing is left then). @return FR_ESHAPE fewer rows than stated */
 FR_API fr_status fr_store_writer_commit(fr_store_writer *writer);
 FR_API void fr_store_writer_abort(fr_store_writer *writer); /* NULL-safe */
 

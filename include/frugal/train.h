@@ -57,7 +57,7 @@ typedef enum fr_schedule_kind { FR_SCHEDULE_CONSTANT, FR_SCHEDULE_COSINE, FR_SCH
 typedef struct fr_schedule {
     fr_schedule_kind kind;
     double peak, floor;       /* rates */
-    int64_t warmup, total;    /* steps; warm-up is linear from 0 */
+    int64_t warmup, total;    /* steps; warm-up is linear from 0; total 0: no end is known, the rate stays at the peak */
     int64_t step_every;       /* STEP: multiply by `factor` every so many steps */
     double factor;
     int64_t decay;            /* WSD: linear decay over the last so many steps */
@@ -105,6 +105,7 @@ FR_API fr_status fr_checkpoint_read_executor(const fr_checkpoint *checkpoint, co
 /** An optimizer's moments and step under "optimizer/...". */
 FR_API fr_status fr_checkpoint_add_optimizer(fr_checkpoint_writer *writer, const fr_optimizer *optimizer);
 FR_API fr_status fr_checkpoint_read_optimizer(const fr_checkpoint *checkpoint, fr_optimizer *optimizer);
+/** A row optimizer's moments and step under "NAME/..."; its table is the caller's, who saves it. */
 FR_API fr_status fr_checkpoint_add_row_optimizer(fr_checkpoint_writer *writer, const char *name, const fr_row_optimizer *optimizer);
 FR_API fr_status fr_checkpoint_read_row_optimizer(const fr_checkpoint *checkpoint, const char *name, fr_row_optimizer *optimizer);
 
@@ -130,7 +131,7 @@ FR_API const char *fr_run_folder_path(const fr_run_folder *run);
 /** Path of a file in the folder, in a fresh string: release with fr_text_free. */
 FR_API fr_status fr_run_folder_file(const fr_run_folder *run, const char *name, char **path);
 FR_API void fr_text_free(char *text);
-/** Appends one row of metrics (NAN leaves a cell empty) and flushes. */
+/** Appends one row of metrics (NAN leaves a cell empty) and flushes. @return FR_ECORRUPT someone else changed the file */
 FR_API fr_status fr_run_folder_record(fr_run_folder *run, const double *values, int n);
 FR_API int64_t fr_run_folder_n_records(const fr_run_folder *run);
 /** Drops records past the first n (on resume). */
