@@ -210,7 +210,7 @@ static fr_status parse_labels(const text_file *file, int64_t width, double *row)
     for (int64_t i = 0; i < width; i++) {
         const char *text = file->fields[i];
         if (*text == '\0' || strcasecmp(text, "nan") == 0)
-            row[i] = NAN;
+            row[i] = (double)NAN;
         else if (!fr_parse_double(text, &row[i]))
             return fr_lines_fail(file->lines, FR_EFORMAT, "the label \"%.40s\" is no number", text);
     }

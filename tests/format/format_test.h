@@ -86,7 +86,7 @@ static inline fr_graph *import_graph(import_function import, const char *source,
 {
     char path[4096];
     (void)snprintf(path, sizeof path, "%s/g.frgraph", folder);
-    fr_graph *graph;
+    fr_graph *graph = NULL;
     fr_graph_build_counts counts;
     fr_import_options replacing = *options;
     replacing.replace = true;
