@@ -235,24 +235,59 @@ BENCH_INLINE double bench_triad(void)
 static void bench_rows_range(void *context, int64_t begin, int64_t end, int thread)
 {
     bench_limit_job *job = context;
-    float sum[16] = {0};
+    float sum = 0;
     for (int64_t i = begin; i < end; i++) {
         const int64_t later = i + job->ahead < job->n ? i + job->ahead : i;
-        const char *next = (const char *)(job->b + job->rows[later] * job->width);
+        const float *next = job->b + job->rows[later] * job->width;
         const float *row = job->b + job->rows[i] * job->width;
-        for (int64_t at = 0; at < job->width * 4; at += 64)
-            __builtin_prefetch(next + at, 0, 3);
-        /* one load per cache line: what is measured is memory, not adding */
-        for (int64_t j = 0; j < job->width; j += 16)
-            sum[j / 16 % 16] += row[j];
+        for (int64_t j = 0; j < job->width; j += 16) {
+            __builtin_prefetch(next + j, 0, 3);
+            sum += row[j]; /* one load per cache line: what is measured is memory, not adding */
+        }
     }
-    for (int j = 0; j < 16; j++)
-        job->sink[thread % 64] += sum[j];
+    job->sink[thread % 64] += sum;
 }
+
+#if FR_X86
+/* Few instructions per line, so that the processor itself looks many rows ahead. */
+__attribute__((target("avx512f"))) static void bench_rows_range_512(void *context, int64_t begin,
+                                                                    int64_t end, int thread)
+{
+    bench_limit_job *job = context;
+    __m512 sum[4];
+    for (int v = 0; v < 4; v++)
+        sum[v] = _mm512_setzero_ps();
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t later = i + job->ahead < job->n ? i + job->ahead : i;
+        const float *next = job->b + job->rows[later] * job->width;
+        const float *row = job->b + job->rows[i] * job->width;
+        int64_t j = 0;
+        for (; j + 64 <= job->width; j += 64)
+            for (int v = 0; v < 4; v++) {
+                __builtin_prefetch(next + j + 16 * v, 0, 3);
+                sum[v] = _mm512_add_ps(sum[v], _mm512_loadu_ps(row + j + 16 * v));
+            }
+        for (; j < job->width; j += 16) {
+            __builtin_prefetch(next + j, 0, 3);
+            const int64_t left = job->width - j;
+            const __mmask16 m = (__mmask16)(left >= 16 ? 0xffff : (1 << left) - 1);
+            sum[0] = _mm512_add_ps(sum[0], _mm512_maskz_loadu_ps(m, row + j));
+        }
+    }
+    sum[0] = _mm512_add_ps(_mm512_add_ps(sum[0], sum[1]), _mm512_add_ps(sum[2], sum[3]));
+    job->sink[thread % 64] += _mm512_reduce_add_ps(sum[0]);
+}
+#endif
 
 static void bench_run_rows(void *context)
 {
     bench_limit_job *job = context;
+#if FR_X86
+    if (fr_cpu_isa() == FR_ISA_AVX512) {
+        fr_parallel_for(job->n, 4096, bench_rows_range_512, job);
+        return;
+    }
+#endif
     fr_parallel_for(job->n, 4096, bench_rows_range, job);
 }
 

@@ -62,6 +62,13 @@ INLINE vec vec_where_equal(vec v, ivec number, ivec value)
     return _mm256_and_ps(v, _mm256_castsi256_ps(_mm256_cmpeq_epi32(number, value)));
 }
 
+INLINE ivec ivec_load(const int32_t *from)
+{
+    return _mm256_loadu_si256((const ivec *)(const void *)from);
+}
+/* lane l is table[index[l]] */
+INLINE vec vec_pick(vec table, ivec index) { return _mm256_permutevar8x32_ps(table, index); }
+
 INLINE void vec_take_larger(vec *best, ivec *winner, vec value, ivec number)
 {
     const vec larger = _mm256_and_ps(_mm256_cmp_ps(value, *best, _CMP_NLE_UQ),

@@ -53,6 +53,10 @@ INLINE vec vec_where_equal(vec v, ivec number, ivec value)
     return _mm512_maskz_mov_ps(_mm512_cmpeq_epi32_mask(number, value), v);
 }
 
+INLINE ivec ivec_load(const int32_t *from) { return _mm512_loadu_si512(from); }
+/* lane l is table[index[l]] */
+INLINE vec vec_pick(vec table, ivec index) { return _mm512_permutexvar_ps(index, table); }
+
 /* Takes `value` and `number` where value > best, or is the first that is no number. */
 INLINE void vec_take_larger(vec *best, ivec *winner, vec value, ivec number)
 {

@@ -24,24 +24,44 @@ INLINE float dot(const float *a, const float *b, int64_t width)
     return vec_sum(vec_add(vec_add(total[0], total[1]), vec_add(total[2], total[3])));
 }
 
+INLINE void prefetch_dot(const fr_edge_job *job, int64_t edge, int64_t values)
+{
+    if (edge + AHEAD >= job->rows.n_edges)
+        return;
+    const float *next = (const float *)job->b + job->rows.source[edge + AHEAD] * values;
+    for (int64_t at = 0; at < values && at < BLOCK * LANES; at += LINE_FLOATS)
+        __builtin_prefetch(next + at, 0, 3);
+}
+
+/* One vector a head: no loop, and the sums of different heads overlap. */
+INLINE void dot_narrow(const fr_edge_job *job, const float *a, int64_t edge, float scale)
+{
+    const int64_t heads = job->heads, width = job->width;
+    const float *b = (const float *)job->b + job->rows.source[edge] * heads * width;
+    float *score = (float *)job->out + edge * heads;
+    const mask m = mask_of(width);
+    for (int64_t h = 0; h < heads; h++)
+        score[h] = scale * vec_sum(vec_multiply(vec_load_some(a + h * width, m),
+                                                vec_load_some(b + h * width, m)));
+}
+
 static void dot_rows(const fr_edge_job *job, int64_t begin, int64_t end)
 {
     const int64_t heads = job->heads, width = job->width, values = heads * width;
-    const float *b = job->b;
     float *score = job->out;
     for (int64_t row = begin; row < end; row++) {
         const int64_t first = job->rows.begin[row], last = job->rows.end[row];
         const float scale = row_scale(job->reduction, last - first);
         const float *a = (const float *)job->a + row * values;
         for (int64_t e = first; e < last; e++) {
-            if (e + AHEAD < job->rows.n_edges) {
-                const float *next = b + job->rows.source[e + AHEAD] * values;
-                for (int64_t at = 0; at < values && at < BLOCK * LANES; at += LINE_FLOATS)
-                    __builtin_prefetch(next + at, 0, 3);
+            prefetch_dot(job, e, values);
+            if (width <= LANES) {
+                dot_narrow(job, a, e, scale);
+                continue;
             }
-            const float *from = b + job->rows.source[e] * values;
+            const float *b = (const float *)job->b + job->rows.source[e] * values;
             for (int64_t h = 0; h < heads; h++)
-                score[e * heads + h] = scale * dot(a + h * width, from + h * width, width);
+                score[e * heads + h] = scale * dot(a + h * width, b + h * width, width);
         }
     }
 }

@@ -3,6 +3,8 @@
 
 #include "kernel/sparse/spmm_vector.h"
 
+#include "kernel/sparse/heads_vector.h"
+
 #include "kernel/sparse/edge_vector.h"
 
 const fr_sparse_kernels fr_sparse_f32_avx512 = {

@@ -178,17 +178,6 @@ INLINE int next_block(const fr_spmm *s, int64_t head, int64_t column, int64_t en
     return (int)vectors;
 }
 
-static void sum_rows(const fr_spmm *s, int64_t begin, int64_t end)
-{
-    for (int64_t head = 0; head < s->heads; head++)
-        for (int64_t column = 0; column < s->width; column += BLOCK * LANES) {
-            column_block block;
-            switch (next_block(s, head, column, s->width, BLOCK, &block)) {
-                BLOCK_CASES(sum_block, s, begin, end, block)
-            }
-        }
-}
-
 static void max_rows(const fr_spmm *s, int64_t begin, int64_t end)
 {
     for (int64_t head = 0; head < s->heads; head++)
@@ -201,6 +190,17 @@ static void max_rows(const fr_spmm *s, int64_t begin, int64_t end)
 }
 
 /* ---- the transpose ---- */
+
+/* The row of the output that the edge AHEAD of `edge` will add to, where it is in our range. */
+INLINE void prefetch_target(const fr_spmm *s, const float *base, int64_t edge, int64_t lowest,
+                            uint64_t span, const int vectors)
+{
+    if (edge + AHEAD >= s->rows.n_edges)
+        return;
+    const int64_t next = s->rows.source[edge + AHEAD];
+    if ((uint64_t)(next - lowest) < span)
+        prefetch_block(base + next * s->out_stride, vectors);
+}
 
 /* out[source[e]] += w[e] * scale * x[i], for sources in [lowest, highest): of a max only the
  * columns that edge e won. */
@@ -217,12 +217,8 @@ INLINE void scatter_block(const fr_spmm *s, int64_t lowest, int64_t highest, col
         for (int v = 0; v < vectors; v++)
             value[v] = vec_multiply(scale, load_nth(x, v, vectors, block.last));
         for (int64_t e = first; e < last; e++) {
+            prefetch_target(s, base, e, lowest, span, vectors);
             const int64_t source = s->rows.source[e];
-            if (e + AHEAD < s->rows.n_edges) {
-                const int64_t next = s->rows.source[e + AHEAD];
-                if ((uint64_t)(next - lowest) < span)
-                    prefetch_block(base + next * s->out_stride, vectors);
-            }
             if ((uint64_t)(source - lowest) >= span)
                 continue;
             float *out = base + source * s->out_stride;
@@ -257,26 +253,6 @@ INLINE void scatter_max_block(const fr_spmm *s, int64_t lowest, int64_t highest,
                 const vec old = vec_load_some(out + v * LANES, m);
                 vec_store_some(out + v * LANES, m, vec_fma(w, won, old));
             }
-        }
-    }
-}
-
-static void scatter_rows(const fr_spmm *s, int64_t lowest, int64_t highest, int64_t first_column,
-                         int64_t end_column)
-{
-    for (int64_t head = 0; head < s->heads; head++) {
-        int64_t column = first_column - head * s->width, end = end_column - head * s->width;
-        column = column < 0 ? 0 : column;
-        end = end > s->width ? s->width : end;
-        for (; column < end; column += BLOCK * LANES) {
-            column_block block;
-            const int vectors = next_block(s, head, column, end, BLOCK, &block);
-            if (s->reduction == FR_MAX)
-                scatter_max_block(s, lowest, highest, block, vectors, s->weight != NULL);
-            else
-                switch (vectors) {
-                    BLOCK_CASES(scatter_block, s, lowest, highest, block)
-                }
         }
     }
 }
