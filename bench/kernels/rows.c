@@ -7,8 +7,8 @@
  * "random" is the share of the ceiling of reading the same rows in the same order. Bytes: the row
  * read and the row written (add and scatter: the table's row too).
  */
-#include "bench.h"
 #include "kernel/rows.h"
+#include "bench.h"
 
 typedef struct rows_case {
     float *table, *rows;
