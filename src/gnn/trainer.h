@@ -32,7 +32,6 @@ typedef struct fr_gnn_trainer {
 
     /* progress: all of it is in a checkpoint */
     int64_t epoch, batch, iteration, n_records;
-    bool evaluated; /* the present epoch's batches are done, its evaluation is not */
     fr_gnn_epoch now;      /* sums of the epoch so far */
     fr_gnn_result totals;
     fr_gnn_policy_state policy;

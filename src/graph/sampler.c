@@ -231,6 +231,13 @@ static fr_status number_rows(fr_sampler *sampler, const int64_t *rows, int64_t n
     return FR_OK;
 }
 
+/* Opening a graph does not read indices.bin: a number out of range shows where it is first used. */
+static fr_status bad_index(const fr_sampler *sampler, int64_t node)
+{
+    return fr_fail(FR_ERANGE, "%s/indices.bin: names node %" PRId64 ", the graph has %" PRId64,
+                   sampler->graph->path, node, sampler->graph->info.n_nodes);
+}
+
 static fr_status number_hop(fr_sampler *sampler, const int64_t *rows, fr_hop *hop)
 {
     FR_RETURN_IF_ERROR(ensure_local_of(sampler));
@@ -244,8 +251,12 @@ static fr_status number_hop(fr_sampler *sampler, const int64_t *rows, fr_hop *ho
     int64_t n_sources = hop->n_rows;
     for (int64_t e = 0; e < n_edges; e++) {
         if (e + NUMBER_AHEAD < n_edges)
-            __builtin_prefetch(&local_of[drawn[e + NUMBER_AHEAD]], 1);
+            __builtin_prefetch(local_of + drawn[e + NUMBER_AHEAD], 1);
         const int64_t node = drawn[e];
+        if ((uint64_t)node >= (uint64_t)n_nodes) {
+            forget(sampler, hop->nodes, n_sources);
+            return bad_index(sampler, node);
+        }
         uint32_t number = local_of[node];
         if (number == NOT_SEEN) {
             number = (uint32_t)n_sources;
@@ -294,9 +305,13 @@ fr_status fr_sampler_expand_global(fr_sampler *sampler, const fr_draw *draw, int
     FR_RETURN_IF_ERROR(reserve_nodes(hop, n));
     if (n > 0)
         memcpy(hop->nodes, rows, (size_t)n * sizeof *rows);
-    for (int64_t e = 0; e < hop->n_edges; e++)
+    const int64_t n_nodes = sampler->graph->info.n_nodes;
+    for (int64_t e = 0; e < hop->n_edges; e++) {
+        if ((uint64_t)sampler->drawn[e] >= (uint64_t)n_nodes)
+            return bad_index(sampler, sampler->drawn[e]);
         hop->source[e] = (int32_t)sampler->drawn[e];
-    hop->n_sources = sampler->graph->info.n_nodes;
+    }
+    hop->n_sources = n_nodes;
     if (n_distinct == NULL)
         return FR_OK;
     if (sampler->seen == NULL)

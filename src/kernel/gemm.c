@@ -72,7 +72,7 @@ static fr_status check(const fr_gemm *g, size_t element_bytes)
                        "matrix product: rows of %" PRId64 ", %" PRId64 ", %" PRId64
                        " elements lie %" PRId64 ", %" PRId64 ", %" PRId64 " apart",
                        a_width, b_width, g->n, g->lda, g->ldb, g->ldc);
-    if (g->workspace == NULL && is_chunked(g->m, g->n, g->k) &&
+    if (g->workspace == NULL && !g->whole_k && is_chunked(g->m, g->n, g->k) &&
         fr_gemm_workspace(g->m, g->n, g->k, element_bytes) != 0)
         return fr_fail(FR_EINVAL, "matrix product: %zu bytes of workspace are needed, none given",
                        fr_gemm_workspace(g->m, g->n, g->k, element_bytes));
@@ -193,7 +193,7 @@ fr_status fr_gemm_f32(const fr_gemm *g)
         return FR_OK;
     }
     gemm_tiles tiles = {.gemm = g, .partial = g->workspace, .status = FR_OK};
-    if (is_chunked(g->m, g->n, g->k)) {
+    if (!g->whole_k && is_chunked(g->m, g->n, g->k)) {
         const int64_t n = chunks_of(g->k);
         tiles.chunk = round_up((g->k + n - 1) / n, K_BLOCK);
         tiles.n_chunks = (g->k + tiles.chunk - 1) / tiles.chunk;

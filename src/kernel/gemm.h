@@ -26,6 +26,7 @@ typedef struct fr_gemm {
     void *c;
     int64_t ldc;
     void *workspace; /* fr_gemm_workspace bytes; NULL where that is 0 */
+    bool whole_k;    /* never cut k: for who runs tiles of rows in parallel already; needs no workspace */
 } fr_gemm;
 
 /** Scratch bytes of partial products; 0 for most shapes. Monotone in m, n, k. */

@@ -193,6 +193,19 @@ class DamagedGraphs(unittest.TestCase):
         self.assertIn("node 10 has class 77, there are 3", result.stderr)
 
 
+    def test_an_index_outside_the_graph(self):
+        def write(path):
+            with open(path, "r+b") as file:
+                for at in range(0, os.path.getsize(path), 4):
+                    file.seek(at)
+                    file.write(struct.pack("<I", 4000000000))
+        for model in ("sage", "gcn"):
+            result = run("gnn", "train", self.damaged("indices.bin", write), "-o", os.path.join(self.folder, "run"), "--model", model)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("indices.bin: names node 4000000000", result.stderr)
+            shutil.rmtree(os.path.join(self.folder, "run"))
+
+
 class SmallGraphs(unittest.TestCase):
     """Graphs of 0, 1 and isolated nodes."""
 

@@ -137,7 +137,8 @@ static fr_status multiply_tile(const linear_call *call, int64_t first, int64_t r
                           .b = weight->data,
                           .ldb = call->n_columns,
                           .c = y,
-                          .ldc = call->n_columns};
+                          .ldc = call->n_columns,
+                          .whole_k = true};
     return x->dtype == FR_F32 ? fr_gemm_f32(&gemm) : fr_gemm_f64(&gemm);
 }
 
