@@ -7,8 +7,8 @@
  *     community of h   contiguous ranges of hidden numbers, sizes falling gently (rank^-0.5)
  *     class of h       its community: one a class
  *     out-degree of h  Pareto with exponent `power`, mean n_edges / n_nodes, cut at sqrt(n_edges)
- *     far end          with probability `homophily` in the own community, else anywhere; low ranks of a
- *                      range are chosen more often (uniform^2 law), which makes in-degrees heavy-tailed
+ *     far end          with probability `homophily` in the own community, else anywhere; rank r of a range is chosen
+ *                      with weight r^-1/(power-1), so that in-degrees follow the same law
  *     features         signal * direction[class] + unit noise, per column
  *
  * One node's features say little of its class (signal against noise), the mean over its neighbours more, the mean over
@@ -138,8 +138,10 @@ static int64_t far_end(const synth *s, int64_t hidden, fr_random *random)
         first = s->first_of[community];
         last = s->first_of[community + 1];
     }
-    const double u = fr_random_uniform(random);
-    return first + (int64_t)(u * u * (double)(last - first));
+    /* Weights r^-s, s = 1 / (power - 1): the inverse of their sum is u^(1 / (1 - s)). */
+    const double skew = (s->options.power - 1) / (s->options.power - 2);
+    const double rank = pow(fr_random_uniform(random), skew) * (double)(last - first);
+    return first + (int64_t)rank;
 }
 
 static int64_t out_degree(const synth *s, int64_t hidden)
