@@ -20,10 +20,10 @@ static fr_status train(fr_graph *graph, const char *folder, fr_gnn_cache cache, 
     snprintf(run, sizeof run, "%s/%s", folder, name);
     fr_gnn_options options = fr_gnn_defaults();
     options.hidden = 64;
-    options.epochs = 6;
-    options.batch = 500;
+    options.epochs = 10;
+    options.batch = 250;
     options.cache = cache;
-    options.t_stale = 1.5;
+    options.t_stale = 0.5;
     options.t_stale_in_epochs = true;
     const fr_gnn_observer observer = {.context = name, .epoch = on_epoch};
     return fr_gnn_train(graph, run, &options, &observer, result);

@@ -83,9 +83,10 @@ static fr_gnn_options synth_options(void)
 {
     fr_gnn_options o = fr_gnn_defaults();
     o.hidden = 128;
-    o.epochs = 8;
-    o.t_stale_in_epochs = true;
-    o.t_stale = 2;
+    o.batch = 250;
+    o.epochs = 6;
+    o.t_stale_in_epochs = true; /* 80 iterations an epoch: a row stays fresh for 40 */
+    o.t_stale = 0.5;
     o.evaluate_every = 2;
     return o;
 }
