@@ -25,6 +25,11 @@ DTYPE_F32 = 1
 PARTS = {"none": 0, "train": 1, "valid": 2, "test": 3}
 
 
+def checksum(data):
+    import xxhash  # only who writes needs it
+    return xxhash.xxh3_64_intdigest(data)
+
+
 class Graph:
     """One open folder. Arrays are views of the files; nothing large is in memory until it is used."""
 
@@ -94,6 +99,7 @@ class FeatureWriter:
         self.stride = 0 if self.per_page else -(-self.row_bytes // PAGE_BYTES) * PAGE_BYTES
         self.file = open(file, "wb")
         header = struct.pack("<8sIIQQQQ", MAGIC, DTYPE_F32, self.per_page, n_rows, width, self.row_bytes, self.stride)
+        header += struct.pack("<Q", checksum(header))
         self.file.write(header.ljust(PAGE_BYTES, b"\0"))
         self.pending = np.empty((0, width), np.float32)
 
