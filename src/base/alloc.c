@@ -139,6 +139,16 @@ fr_status fr_realloc(void *inout, size_t count, size_t size, const char *what)
     return FR_OK;
 }
 
+fr_status fr_reserve(void *inout, int64_t *capacity, int64_t needed, size_t size, const char *what)
+{
+    if (needed <= *capacity)
+        return FR_OK;
+    const int64_t wanted = needed + needed / 4 + 64;
+    FR_RETURN_IF_ERROR(fr_realloc(inout, (size_t)wanted, size, what));
+    *capacity = wanted;
+    return FR_OK;
+}
+
 void fr_free(void *block)
 {
     if (block == NULL)

@@ -29,6 +29,10 @@ fr_status fr_alloc_aligned(size_t count, size_t size, const char *what, void *ou
  * On failure the old block is untouched. */
 fr_status fr_realloc(void *inout, size_t count, size_t size, const char *what) FR_MUST_USE;
 
+/** Grows an array of fr_alloc kept in *inout to at least `needed` elements, with a fourth to spare, where *capacity is
+ * less; contents are kept. For arrays that are filled again and again: after a while nothing is allocated. */
+fr_status fr_reserve(void *inout, int64_t *capacity, int64_t needed, size_t size, const char *what) FR_MUST_USE;
+
 /** Frees a block of any function here; NULL is fine. */
 void fr_free(void *block);
 

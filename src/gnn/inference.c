@@ -244,16 +244,6 @@ static int64_t chunk_rows(const uint64_t *indptr, int64_t n_nodes, int64_t first
     return count;
 }
 
-static fr_status reserve(void *array, int64_t *capacity, int64_t needed, size_t element)
-{
-    if (needed <= *capacity)
-        return FR_OK;
-    const int64_t wanted = needed + needed / 4;
-    FR_RETURN_IF_ERROR(fr_realloc(array, (size_t)wanted, element, "edges of a chunk"));
-    *capacity = wanted;
-    return FR_OK;
-}
-
 typedef struct chunk {
     fr_gnn_inference *inference;
     const uint64_t *indptr;
@@ -299,9 +289,9 @@ static fr_status lay_out_chunk(const chunk *c, const int32_t **source, int64_t *
         *source = (const int32_t *)(const void *)(c->indices + base); /* ids are below 2^31 */
         return FR_OK;
     }
-    FR_RETURN_IF_ERROR(reserve(&inference->source, &inference->source_capacity, *n_edges, sizeof(int32_t)));
+    FR_RETURN_IF_ERROR(fr_reserve(&inference->source, &inference->source_capacity, *n_edges, sizeof(int32_t), "edges of a chunk"));
     if (fr_gnn_needs_edge_weights(inference->options->kind))
-        FR_RETURN_IF_ERROR(reserve(&inference->weight, &inference->weight_capacity, *n_edges, sizeof(float)));
+        FR_RETURN_IF_ERROR(fr_reserve(&inference->weight, &inference->weight_capacity, *n_edges, sizeof(float), "edges of a chunk"));
     chunk copy = *c;
     fr_parallel_for(c->count, 128, fill_rows, &copy);
     *source = inference->source;

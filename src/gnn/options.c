@@ -164,9 +164,9 @@ fr_status fr_gnn_check(const fr_gnn_options *options, const fr_graph_info *graph
 
 static fr_json *fanout_json(const fr_gnn_options *o)
 {
-    cJSON *array = cJSON_CreateArray();
+    fr_json *array = fr_json_array();
     for (int i = 0; i < o->n_fanouts; i++)
-        cJSON_AddItemToArray(array, cJSON_CreateNumber((double)o->fanout[i]));
+        fr_json_push(array, fr_json_int(o->fanout[i]));
     return array;
 }
 

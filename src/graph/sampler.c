@@ -72,24 +72,12 @@ void fr_hop_release(fr_hop *hop)
     *hop = (fr_hop){0};
 }
 
-/* Grows an array to at least `needed` elements with a fourth to spare; contents are kept. */
-static fr_status reserve(void *array, int64_t *capacity, int64_t needed, size_t element,
-                         const char *what)
-{
-    if (needed <= *capacity)
-        return FR_OK;
-    const int64_t wanted = needed + needed / 4 + 64;
-    FR_RETURN_IF_ERROR(fr_realloc(array, (size_t)wanted, element, what));
-    *capacity = wanted;
-    return FR_OK;
-}
-
 static fr_status reserve_rows(fr_hop *hop, int64_t n)
 {
     int64_t capacity = hop->row_capacity;
-    FR_RETURN_IF_ERROR(reserve(&hop->begin, &capacity, n, sizeof(int64_t), "hop rows"));
+    FR_RETURN_IF_ERROR(fr_reserve(&hop->begin, &capacity, n, sizeof(int64_t), "hop rows"));
     capacity = hop->row_capacity;
-    FR_RETURN_IF_ERROR(reserve(&hop->end, &capacity, n, sizeof(int64_t), "hop rows"));
+    FR_RETURN_IF_ERROR(fr_reserve(&hop->end, &capacity, n, sizeof(int64_t), "hop rows"));
     hop->row_capacity = capacity;
     return FR_OK;
 }
@@ -97,13 +85,13 @@ static fr_status reserve_rows(fr_hop *hop, int64_t n)
 static fr_status reserve_edges(fr_sampler *sampler, fr_hop *hop, int64_t n)
 {
     FR_RETURN_IF_ERROR(
-        reserve(&hop->source, &hop->edge_capacity, n, sizeof(int32_t), "hop edges"));
-    return reserve(&sampler->drawn, &sampler->drawn_capacity, n, sizeof(int64_t), "hop edges");
+        fr_reserve(&hop->source, &hop->edge_capacity, n, sizeof(int32_t), "hop edges"));
+    return fr_reserve(&sampler->drawn, &sampler->drawn_capacity, n, sizeof(int64_t), "hop edges");
 }
 
 static fr_status reserve_nodes(fr_hop *hop, int64_t n)
 {
-    return reserve(&hop->nodes, &hop->source_capacity, n, sizeof(int64_t), "hop nodes");
+    return fr_reserve(&hop->nodes, &hop->source_capacity, n, sizeof(int64_t), "hop nodes");
 }
 
 /* ---- drawing ---- */

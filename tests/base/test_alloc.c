@@ -169,7 +169,32 @@ static void products_of_sizes_are_checked(void **state)
     }
 }
 
+static void reserving_keeps_contents_and_allocates_only_to_grow(void **state)
+{
+    (void)state;
+    const int64_t live = fr_live_blocks();
+    int32_t *values = NULL;
+    int64_t capacity = 0;
+    assert_int_equal(fr_reserve(&values, &capacity, 3, sizeof *values, "values"), FR_OK);
+    assert_true(capacity >= 3);
+    values[2] = 7;
+    const int64_t before = fr_alloc_count();
+    assert_int_equal(fr_reserve(&values, &capacity, capacity, sizeof *values, "values"), FR_OK);
+    assert_int_equal(fr_alloc_count(), before);
+    assert_int_equal(fr_reserve(&values, &capacity, capacity + 1, sizeof *values, "values"), FR_OK);
+    assert_int_equal(values[2], 7);
+    const int64_t held = capacity;
+    fr_alloc_fail_at(0);
+    assert_int_equal(fr_reserve(&values, &capacity, held + 1, sizeof *values, "values"), FR_ENOMEM);
+    fr_alloc_fail_at(-1);
+    assert_int_equal(capacity, held);
+    assert_int_equal(values[2], 7);
+    fr_free(values);
+    assert_int_equal(fr_live_blocks(), live);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(reserving_keeps_contents_and_allocates_only_to_grow),
     cmocka_unit_test(blocks_are_zeroed_and_counted),
     cmocka_unit_test(nothing_is_a_valid_block),
     cmocka_unit_test(aligned_blocks_are_aligned_at_every_size),
